@@ -17,7 +17,7 @@ from .context import Context
 from .expressions.evaluate import Expressions
 from .expressions.python_functions import range_limits
 from .frames import Loop, Variable
-from .loop_compiler import AnyLoop, Kind, Plan, compile_loop, plan_of
+from .loop_compiler import AnyLoop, Kinds, Plan, compile_loop, plan_of
 from .memory.arrays import Memory
 from .memory.out_of_bounds import assigned
 from .scheduler import Wait
@@ -549,8 +549,15 @@ class ComputingLoops:
         if kinds is None:
             return False
         compiled = uninterrupted(partial(compile_loop, plan, kinds))
-        if compiled is None:
-            return False
+        if compiled is not None:
+            self.run(compiled, kinds, running, loop, progress, limits)
+        return compiled is not None
+
+    def run(
+        self, code: Any, kinds: Kinds, running: Mask, loop: Loop, progress: Progress, limits: Any
+    ) -> None:
+        """The rounds in compiled code, many at a time."""
+        plan: Any = progress.plan
         positions = np.flatnonzero(running)
         values = [self.value(name, positions, is_vector) for name, _, is_vector in kinds]
         ends = [self.team.full(limit)[positions].astype(np.int64) for limit in limits]
@@ -560,17 +567,15 @@ class ComputingLoops:
             status, rounds = np.zeros((2, len(going_on)), np.int64)
             parts = [v[going_on] if np.ndim(v) else v for v in (*ends, *values)]
             warps = positions[going_on] // WARP
-            next_rounds = partial(compiled, CHUNK, warps, status, rounds, branches, *parts)
-            if compiled.signatures:
+            next_rounds = partial(code, CHUNK, warps, status, rounds, branches, *parts)
+            if code.signatures:
                 next_rounds()
             else:  # Numba compiles at the first call
                 uninterrupted(next_rounds)
             for whole, part in zip((*ends, *values), parts, strict=True):
                 if np.ndim(whole):
                     whole[going_on] = part
-            broken = positions[going_on[status == 2]]
-            if len(broken):
-                loop.broken = loop.broken | self.mask_of(broken)
+            loop.broken = loop.broken | self.mask_of(positions[going_on[status == 2]])
             still_there = self.mask_of(positions[going_on])
             if self.launch.options.measure:
                 most = np.zeros(self.team.size // WARP, np.int64)
@@ -592,9 +597,8 @@ class ComputingLoops:
                 traffic = self.recorder.traffic_of_line(node)
                 traffic.branches += taken
                 traffic.divergent += divergent
-        return True
 
-    def kinds(self, plan: Plan, running: Mask) -> tuple[Kind, ...] | None:
+    def kinds(self, plan: Plan, running: Mask) -> Kinds | None:
         """The variables as they are; None if one is not a number, or has no value somewhere."""
         kinds = []
         for name in (*plan.read, *plan.written):
