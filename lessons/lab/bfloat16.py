@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from .numba_types import FLOAT64, Number, convert, extreme
+from .numba_types import FLOAT64, INT32, Number, convert, extreme
 
 
 class BFloat16:
@@ -59,24 +59,6 @@ def as_double(value: Number) -> Number:
     return convert(value, FLOAT64)
 
 
-def to_whole(value: BFloat16, dtype: np.dtype, rounding: str) -> Number:
-    """The whole number, or the last one of the type in its direction."""
-    whole = ROUNDINGS[rounding](as_double(value.number))
-    lowest, highest = np.iinfo(dtype).min, np.iinfo(dtype).max
-    limit = float(highest) + 1  # a power of two
-    inside = np.where((whole >= lowest) & (whole < limit), whole, 0).astype(dtype)
-    of_nan = np.uint64(1 << 63 if dtype.itemsize == 8 else 0)
-    cases = [whole >= limit, whole < lowest, np.isnan(whole)]
-    results = [dtype.type(highest), dtype.type(lowest), of_nan.astype(dtype)]
-    return np.select(cases, results, inside)[()]
-
-
-def bits_of(value: BFloat16, dtype: np.dtype) -> Number:
-    """Its 16 bits. dtype: int16 or uint16."""
-    words = np.asarray(value.number).view(np.uint32) >> 16
-    return words.astype(np.uint16).view(dtype)[()]
-
-
 def of_bits(bits: Number) -> BFloat16:
     words = np.asarray(bits).view(np.uint16).astype(np.uint32) << 16
     return BFloat16(words.view(np.float32)[()])
@@ -88,7 +70,6 @@ def of_bits(bits: Number) -> BFloat16:
 
 
 Value: TypeAlias = BFloat16 | Number
-INT32 = np.dtype(np.int32)
 
 
 def implicit(value: Value) -> BFloat16:
@@ -194,7 +175,15 @@ def from_number(dtype: np.dtype, rounding: str, value: Value) -> BFloat16:
 
 
 def to_number(dtype: np.dtype, rounding: str, value: Value) -> Number:
-    return to_whole(implicit(value), dtype, rounding)
+    """The whole number, or the last one of the type in its direction."""
+    whole = ROUNDINGS[rounding](as_double(implicit(value).number))
+    lowest, highest = np.iinfo(dtype).min, np.iinfo(dtype).max
+    limit = float(highest) + 1  # a power of two
+    inside = np.where((whole >= lowest) & (whole < limit), whole, 0).astype(dtype)
+    of_nan = np.uint64(1 << 63 if dtype.itemsize == 8 else 0)
+    cases = [whole >= limit, whole < lowest, np.isnan(whole)]
+    results = [dtype.type(highest), dtype.type(lowest), of_nan.astype(dtype)]
+    return np.select(cases, results, inside)[()]
 
 
 def to_float32(value: Value) -> Number:
@@ -202,7 +191,9 @@ def to_float32(value: Value) -> Number:
 
 
 def to_bits(dtype: np.dtype, value: Value) -> Number:
-    return bits_of(implicit(value), dtype)
+    """Its 16 bits. dtype: int16 or uint16."""
+    words = np.asarray(implicit(value).number).view(np.uint32) >> 16
+    return words.astype(np.uint16).view(dtype)[()]
 
 
 def from_bits(dtype: np.dtype, value: Value) -> BFloat16:

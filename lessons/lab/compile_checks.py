@@ -26,7 +26,15 @@ from .compile_words import (
 from .names import CudaName, is_known, object_at, resolve
 from .numba_types import COMPILED_NUMPY
 from .overloads import templates_of
-from .source import MISSING, Source, called_source, is_raw_instruction, python_function
+from .source import (
+    MISSING,
+    Source,
+    called_source,
+    is_raw_instruction,
+    names_given_in,
+    parts_of,
+    python_function,
+)
 
 
 class Refusal(NamedTuple):
@@ -46,16 +54,22 @@ ATOMIC_KINDS = {"inc": "u", "dec": "u", "cas": "iu", "exch": "iu"}
 ATOMIC_KINDS |= {"and_": "iu", "or_": "iu", "xor": "iu", "compare_and_swap": "iu"}
 
 
-def name_refusals(kernel: Source, arguments: Sequence[object]) -> Iterator[Refusal]:
-    """What is refused in a kernel and in what it calls, also on paths that nobody takes."""
-    problems = list(problems_of_kernel(kernel, arguments))
-    for source in sources_reached(kernel):
-        found = [*problems_in(source), *(problems if source.function is kernel.function else [])]
-        for node, message in found:
-            if source.function is not kernel.function:
-                message = f"in {source.function.__name__}: {message}"
-            last_line = node.end_lineno or node.lineno
-            yield Refusal(source.filename, node.lineno, message, last_line)
+def compile_refusals(kernel: Source, arguments: Sequence[object]) -> Iterator[Refusal]:
+    """What is refused in a kernel and in what it calls, also on paths that nobody takes.
+
+    First by what stands there, then by what the names stand for.
+    """
+    reached = sources_reached(kernel)
+    found = [(source, *problem) for source in reached for problem in refusals_in(source)]
+    for source in reached:
+        own = problems_of_kernel(kernel, arguments) if source is kernel else ()
+        found += [(source, *problem) for problem in (*problems_in(source), *own)]
+    for source, node, message in found:
+        if source.function is not kernel.function:
+            if isinstance(node, ast.Name) and is_parameter(source, node.id):
+                continue  # a size: Numba takes it where each call gives a number
+            message = f"in {source.function.__name__}: {message}"
+        yield Refusal(source.filename, node.lineno, message, node.end_lineno or node.lineno)
 
 
 def problems_in(source: Source) -> Iterator[Problem]:
@@ -180,24 +194,19 @@ def problem_of_arguments(call: ast.Call, function: FunctionType) -> str | None:
 
 
 def problems_of_index(node: ast.Subscript) -> Iterator[Problem]:
-    for part in parts_of_index(node):
+    for part in parts_of(node.slice):
         is_float = isinstance(part, ast.Constant) and isinstance(part.value, float)
         if is_float or (isinstance(part, ast.BinOp) and isinstance(part.op, ast.Div)):
             text = ast.unparse(part)
             yield part, f"an index must be a whole number, and `{text}` is not: write //, or int()"
 
 
-def parts_of_index(node: ast.Subscript) -> list[ast.expr]:
-    return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-
-
 # ---------------------------------------------------------------- the kernel's own arguments
 
 
 def problems_of_kernel(kernel: Source, arguments: Sequence[object]) -> Iterator[Problem]:
-    assigned = {n.id for n in nodes_in(kernel.tree) if isinstance(n, ast.Name) and is_store(n)}
-    parameters = [argument.arg for argument in kernel.tree.args.args]
-    given = dict(zip(parameters, arguments, strict=False))
+    assigned = names_given_in(kernel.tree)
+    given = dict(zip(kernel.parameters, arguments, strict=False))
     known = {name: value for name, value in given.items() if name not in assigned}
     for node in own_nodes(kernel.tree):
         if isinstance(node, ast.Return) and not is_none(node.value):
@@ -206,10 +215,6 @@ def problems_of_kernel(kernel: Source, arguments: Sequence[object]) -> Iterator[
             yield from problems_of_dimensions(node, known)
         elif isinstance(node, ast.Call):
             yield from problems_of_atomic(kernel, node, known)
-
-
-def is_store(name: ast.Name) -> bool:
-    return not isinstance(name.ctx, ast.Load)
 
 
 def is_none(node: ast.expr | None) -> bool:
@@ -228,7 +233,7 @@ def problems_of_dimensions(node: ast.Subscript, known: dict[str, object]) -> Ite
     array = known.get(node.value.id) if isinstance(node.value, ast.Name) else None
     if not isinstance(array, np.ndarray):
         return
-    parts = parts_of_index(node)
+    parts = parts_of(node.slice)
     extra = sum(isinstance(p, ast.Constant) and p.value in (None, Ellipsis) for p in parts)
     if len(parts) - extra > array.ndim:
         text, plural = ast.unparse(node.value), "s" * (array.ndim != 1)
@@ -283,18 +288,6 @@ REFUSED = {
     ast.Delete: "`del` does not exist in kernels",
 }
 ARRAY_MAKERS = ("shared.array", "local.array")
-
-
-def compile_refusals(kernel: Source) -> Iterator[Refusal]:
-    """Everything that is refused in a kernel, then in the functions it calls."""
-    for source in sources_reached(kernel):
-        for node, message in refusals_in(source):
-            if source.function is not kernel.function:
-                if isinstance(node, ast.Name) and is_parameter(source, node.id):
-                    continue  # a size: Numba takes it where each call gives a number
-                message = f"in {source.function.__name__}: {message}"
-            last_line = node.end_lineno or node.lineno
-            yield Refusal(source.filename, node.lineno, message, last_line)
 
 
 def is_parameter(source: Source, name: str) -> bool:
@@ -403,14 +396,10 @@ def refusals_of_shape(source: Source, call: ast.Call) -> Iterator[tuple[ast.expr
     shape = shape_argument(call)
     if shape is None:
         return
-    for size in sizes_of(shape):
+    for size in parts_of(shape):
         problem = problem_of_size(source, size)
         if problem:
             yield size, f"the size `{ast.unparse(size)}` of an array {problem}"
-
-
-def sizes_of(shape: ast.expr) -> list[ast.expr]:
-    return shape.elts if isinstance(shape, ast.Tuple) else [shape]
 
 
 def shape_argument(call: ast.Call) -> ast.expr | None:
@@ -454,6 +443,6 @@ def problem_of_local(source: Source, name: str) -> str | None:
     """A local name is fine if it is assigned once, to a number or to a name for one."""
     assigned = values_of(source, name)
     if len(assigned) == 1:
-        problems = [problem_of_size(source, size) for size in sizes_of(assigned[0])]
+        problems = [problem_of_size(source, size) for size in parts_of(assigned[0])]
         return next((problem for problem in problems if problem), None)
     return "is known only when the kernel runs; give it a module-level name with a number"

@@ -9,11 +9,11 @@ from typing import NamedTuple, TypeAlias
 
 from numba.core.types import Type
 
-from .compile_checks import Refusal, compile_refusals, name_refusals, sources_reached
+from .compile_checks import Refusal, compile_refusals, sources_reached
 from .compile_words import FAILURES, explain
 from .names import is_of_successor
 from .numba_compiler import CannotAsk, CompileError, compile_error, fingerprint
-from .source import Source
+from .source import Source, codes_in
 
 Types: TypeAlias = tuple[Type, ...] | None
 
@@ -77,7 +77,7 @@ def new_verdict(
 def by_rules(source: Source, arguments: Sequence[object]) -> list[Refusal]:
     """What our own rules refuse, one refusal per line."""
     found: dict[tuple[str, int], Refusal] = {}
-    for refusal in [*compile_refusals(source), *name_refusals(source, arguments)]:
+    for refusal in compile_refusals(source, arguments):
         found.setdefault((refusal.filename, refusal.line), refusal)
     return list(found.values())
 
@@ -163,10 +163,5 @@ def compiled(source: Source, code: CodeType) -> CodeType | None:
     assert isinstance(around, ast.FunctionDef)
     around.body = [definition]
     whole = compile(module, code.co_filename, "exec", dont_inherit=True)
-    return inner_code(inner_code(whole, "around"), code.co_name)
-
-
-def inner_code(code: CodeType | None, name: str) -> CodeType | None:
-    constants = code.co_consts if code else ()
-    codes = [c for c in constants if isinstance(c, CodeType) and c.co_name == name]
-    return codes[0] if codes else None
+    inner = (found for one in codes_in(whole) for found in codes_in(one))
+    return next((found for found in inner if found.co_name == code.co_name), None)

@@ -174,10 +174,6 @@ def missing_attribute(found: Match, source: Source) -> str:
 # ---------------------------------------------------------------- types
 
 
-def wrong_index(found: Match, source: Source) -> str:
-    return wrong_index_type(found["type"])
-
-
 def wrong_index_type(kind: str) -> str:
     what = f"an index must be a whole number, and this is {type_in_words(kind)}"
     if kind.startswith("IntEnum"):
@@ -382,7 +378,10 @@ TRANSLATIONS: list[tuple[str, str | Callable[[Match, Source], str]]] = [
         r"due to \"TypeError: (?P<problem>.*?)\"",
         wrong_arguments,
     ),
-    (r"Unsupported array index type (?P<type>.*?) in (?:\[|Tuple)", wrong_index),
+    (
+        r"Unsupported array index type (?P<type>.*?) in (?:\[|Tuple)",
+        lambda found, source: wrong_index_type(found["type"]),
+    ),
     (r"cannot index (?P<type>.*?) with (?P<count>\d+) ind", wrong_dimensions),
     (
         r"Cannot modify readonly array",
@@ -481,6 +480,3 @@ def is_numpy_function(function: object) -> bool:
     if type(function) is np.ufunc:
         return True
     return callable(function) and str(getattr(function, "__module__", "")).split(".")[0] == "numpy"
-
-
-# ---------------------------------------------------------------- the shape of an array

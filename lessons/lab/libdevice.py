@@ -8,30 +8,17 @@ a direction of rounding: down, to nearest, up, toward zero; arithmetic is rounde
 import functools
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from numba.np.numpy_support import as_dtype
 
 from .errors import InputError
-from .numba_types import Number, convert
+from .numba_types import Number, convert, gamma, on_each
 
 ROUNDING: dict[str, Callable] = {
     "_rd": np.floor, "_rn": np.rint, "_ru": np.ceil, "_rz": np.trunc,
 }  # fmt: skip
-
-
-def on_each(function: Callable[..., float], at_pole: float = math.nan) -> Callable:
-    """A function of Python on vectors; where it raises an error, the GPU has a value."""
-
-    def one(*arguments: float) -> float:
-        try:
-            return function(*map(float, arguments))
-        except ValueError:
-            return at_pole
-        except OverflowError:
-            return math.inf
-
-    return np.vectorize(one, otypes=[np.float64])
 
 
 def normal_cdf(x: float) -> float:
@@ -100,10 +87,7 @@ def unsigned(function: Callable) -> Callable:
     """A function of whole numbers that are not negative, though their types have a sign."""
 
     def call(*arguments: np.ndarray) -> np.ndarray:
-        values = [
-            np.asarray(a).astype(np.asarray(a).dtype.str.replace("i", "u")) for a in arguments
-        ]
-        return function(*values)
+        return function(*(a.astype(a.dtype.str.replace("i", "u")) for a in arguments))
 
     return call
 
@@ -140,10 +124,6 @@ def permute_bytes(x: np.ndarray, y: np.ndarray, selector: np.ndarray) -> np.ndar
     return result
 
 
-def frexp(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return np.frexp(x)
-
-
 def remquo(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     quotient = np.rint(x / y)
     return x - quotient * y, np.where(np.isfinite(quotient), quotient, 0).astype(np.int32)
@@ -151,11 +131,6 @@ def remquo(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def sad(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     return np.abs(x.astype(np.int64) - y.astype(np.int64)) + z
-
-
-def usad(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-    a, b = (v.astype(np.int64) & 0xFFFFFFFF for v in (x, y))
-    return np.abs(a - b) + z
 
 
 def bits_as(dtype: type) -> Callable:
@@ -181,16 +156,16 @@ def fma(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
     return (x.astype(np.float64) * y + z).astype(np.result_type(x, y, z))
 
 
-def modf(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return np.modf(x)
-
-
 def sincos(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.sin(x), np.cos(x)
 
 
 def sincospi(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.sin(np.pi * x), np.cos(np.pi * x)
+
+
+def half_of_sum(x: np.ndarray, y: np.ndarray, up: int = 0) -> np.ndarray:
+    return x.astype(np.int64) + y + up >> np.int64(1)
 
 
 def logb(x: np.ndarray) -> np.ndarray:
@@ -214,18 +189,17 @@ ONE_NAME: dict[str, Callable] = {
     "fdiv": np.divide, "fast_fdivide": np.divide, "ffs": find_first, "ffsll": find_first,
     "finite": np.isfinite, "isfinite": np.isfinite, "float2half": float_to_half,
     "float_as_int": bits_as(np.int32), "floor": np.floor, "fma": fma, "fmax": np.fmax,
-    "fmin": np.fmin, "fmod": np.fmod, "fmul": np.multiply, "frcp": np.reciprocal, "frexp": frexp,
+    "fmin": np.fmin, "fmod": np.fmod, "fmul": np.multiply, "frcp": np.reciprocal, "frexp": np.frexp,
     "frsqrt": lambda x: 1 / np.sqrt(x), "fsqrt": np.sqrt, "fsub": np.subtract,
-    "hadd": lambda x, y: x.astype(np.int64) + y >> np.int64(1),
-    "uhadd": lambda x, y: unsigned_halves(x, y, 0), "rhadd": lambda x, y:
-    x.astype(np.int64) + y + 1 >> np.int64(1), "urhadd": lambda x, y: unsigned_halves(x, y, 1),
-    "half2float": half_to_float, "hiloint2double": high_and_low, "hypot": np.hypot,
+    "hadd": half_of_sum, "uhadd": unsigned(half_of_sum), "rhadd": partial(half_of_sum, up=1),
+    "urhadd": unsigned(partial(half_of_sum, up=1)), "half2float": half_to_float,
+    "hiloint2double": high_and_low, "hypot": np.hypot,
     "ilogb": lambda x: np.frexp(x)[1] - 1, "int_as_float": bits_as(np.float32),
     "isinf": np.isinf, "isnan": np.isnan, "ldexp": np.ldexp, "scalbn": np.ldexp,
     "lgamma": on_each(math.lgamma, math.inf), "llmax": np.maximum, "llmin": np.minimum,
     "llrint": np.rint, "llround": round_half_away, "log": np.log, "log10": np.log10,
     "log1p": np.log1p, "log2": np.log2, "logb": logb, "longlong_as_double": bits_as(np.float64),
-    "max": np.maximum, "min": np.minimum, "modf": modf, "mul24": product_of_24,
+    "max": np.maximum, "min": np.minimum, "modf": np.modf, "mul24": product_of_24,
     "mul64hi": high_product(64), "mulhi": high_product(32), "nearbyint": np.rint,
     "nextafter": np.nextafter, "normcdf": on_each(normal_cdf),
     "normcdfinv": on_each(lambda p: -math.sqrt(2) * inverse_erfc(2 * p)),
@@ -236,19 +210,12 @@ ONE_NAME: dict[str, Callable] = {
     "saturate": lambda x: np.where(np.isnan(x), 0, np.clip(x, 0, 1)), "signbit": np.signbit,
     "sin": np.sin, "sincos": sincos, "sincospi": sincospi, "sinh": np.sinh,
     "sinpi": lambda x: np.sin(np.pi * x), "sqrt": np.sqrt, "tan": np.tan, "tanh": np.tanh,
-    "tgamma": on_each(math.gamma), "trunc": np.trunc, "ullmax": unsigned(np.maximum),
+    "tgamma": gamma, "trunc": np.trunc, "ullmax": unsigned(np.maximum),
     "ullmin": unsigned(np.minimum), "umax": unsigned(np.maximum), "umin": unsigned(np.minimum),
     "umul24": unsigned_product_of_24, "umul64hi": unsigned(high_product(64)),
-    "umulhi": unsigned(high_product(32)), "usad": usad,
+    "umulhi": unsigned(high_product(32)), "usad": unsigned(sad),
 }  # fmt: skip
-PREFIXES = ("fast_",)
 CONVERSIONS = ("double2", "float2", "int2", "uint2", "ll2", "ull2")
-
-
-def unsigned_halves(x: np.ndarray, y: np.ndarray, up: int) -> np.ndarray:
-    """(x + y + up) / 2 of whole numbers without a sign."""
-    a, b = (v.astype(np.int64) & 0xFFFFFFFF for v in (x, y))
-    return a + b + up >> np.int64(1)
 
 
 @functools.cache
@@ -261,8 +228,7 @@ def implementation(name: str) -> Callable | None:
         return ONE_NAME[base]
     if rounding is not None and base.startswith(CONVERSIONS):
         return converted(rounding)
-    for prefix in PREFIXES:
-        base = base.removeprefix(prefix)
+    base = base.removeprefix("fast_")
     without_type = base[:-1] if base[-1] in "fd" else base
     return ONE_NAME.get(base) or ONE_NAME.get(without_type)
 

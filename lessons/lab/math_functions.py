@@ -6,40 +6,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .numba_types import FLOAT32, FLOAT64, MATH, Number, call_math, convert
-
-
-def total(function: Callable[..., float], at_pole: float = math.nan) -> Callable[..., Number]:
-    """A function of Python on many numbers, that has a value where Python raises an error."""
-
-    def one(*arguments: float) -> float:
-        try:
-            return function(*arguments)
-        except ValueError:
-            return at_pole
-        except OverflowError:
-            return math.inf
-
-    return np.vectorize(one, otypes=[np.float64])
-
-
-_lgamma = total(math.lgamma, math.inf)
-_gamma = total(math.gamma)
+from .numba_types import FLOAT32, FLOAT64, MATH, Number, call_math, convert, gamma, on_each
 
 
 def floating(value: Number) -> Number:
     """Whole numbers as doubles, as Numba passes them to a function of mathematics."""
     return convert(value, FLOAT64) if value.dtype.kind in "iub" else value
-
-
-def frexp(x: Number) -> tuple[Number, Number]:
-    mantissa, exponent = np.frexp(floating(x))
-    return mantissa, exponent.astype(np.int32)
-
-
-def modf(x: Number) -> tuple[Number, Number]:
-    fraction, whole = np.modf(floating(x))
-    return fraction, whole
 
 
 def ldexp(x: Number, exponent: Number) -> Number:
@@ -52,7 +24,7 @@ def gcd(x: Number, y: Number) -> Number:
 
 
 def as_common_float(function: Callable[..., Number]) -> Callable[..., Number]:
-    """Both arguments in the wider of their types, single or double."""
+    """All arguments in the widest of their types, single or double."""
 
     def call(*arguments: Number) -> Number:
         values = [floating(argument) for argument in arguments]
@@ -63,17 +35,6 @@ def as_common_float(function: Callable[..., Number]) -> Callable[..., Number]:
     return call
 
 
-def lgamma(x: Number) -> Number:
-    value = floating(x)
-    return convert(np.asarray(_lgamma(value))[()], value.dtype)
-
-
-def gamma(x: Number) -> Number:
-    value = floating(x)
-    result = np.where(value == 0, np.copysign(np.inf, value), _gamma(value))
-    return convert(np.asarray(result)[()], value.dtype)
-
-
 def log(x: Number, base: Number | None = None) -> Number:
     if base is None:
         return call_math(math.log, [x])
@@ -82,9 +43,10 @@ def log(x: Number, base: Number | None = None) -> Number:
 
 # What `math` can do beyond the functions that Numba's type inference is asked about.
 MORE: dict[Callable, Callable[..., object]] = {
-    math.frexp: frexp, math.modf: modf, math.ldexp: ldexp, math.gcd: gcd, math.lgamma: lgamma,
-    math.gamma: gamma, math.remainder: as_common_float(total(math.remainder)),
-    math.log: log, math.fmod: as_common_float(np.fmod),
+    math.frexp: lambda x: np.frexp(floating(x)), math.modf: lambda x: np.modf(floating(x)),
+    math.ldexp: ldexp, math.gcd: gcd, math.log: log, math.fmod: as_common_float(np.fmod),
+    math.lgamma: as_common_float(on_each(math.lgamma, math.inf)),
+    math.gamma: as_common_float(gamma), math.remainder: as_common_float(on_each(math.remainder)),
 }  # fmt: skip
 if hasattr(math, "nextafter"):
     MORE[math.nextafter] = as_common_float(np.nextafter)
@@ -150,7 +112,7 @@ def is_math(function: object) -> bool:
 
 def call_any_math(function: Callable, arguments: Sequence[Number]) -> object:
     """Apply it. Raises `TypeProblem` for arguments that Numba has no types for."""
-    if function in MORE and not (function is math.log and len(arguments) == 1):
+    if function in MORE:
         return as_value(MORE[function](*arguments))
     if function in COMPLEX:
         return as_value(COMPLEX[function](*map(complexed, arguments)))

@@ -151,6 +151,12 @@ def resolve(source: Source, node: ast.AST) -> object:
     return MISSING
 
 
+def cuda_path(source: Source, node: ast.AST) -> str:
+    """ "atomic.add" of what stands for `cuda.atomic.add`; "" of what is no name below cuda."""
+    found = resolve(source, node)
+    return found.path if isinstance(found, CudaName) else ""
+
+
 def below(owner: CudaName, name: str) -> object:
     """What `owner.name` stands for: a name of cuda, or one of the types that cuda repeats."""
     path = f"{owner.path}.{name}" if owner.path else name
@@ -208,13 +214,10 @@ INSTEAD_OF_HOST = {
 
 # Of the functions of `numba.cuda` that take arguments by name: the names.
 ARGUMENT_NAMES: dict[str, tuple[str, ...]] = {
-    "shared.array": ("shape", "dtype"),
-    "local.array": ("shape", "dtype"),
-    "grid": ("ndim",),
-    "gridsize": ("ndim",),
+    **dict.fromkeys(("shared.array", "local.array"), ("shape", "dtype")),
+    **dict.fromkeys(("grid", "gridsize"), ("ndim",)),
     "shfl_sync": ("mask", "value", "src_lane"),
-    "shfl_up_sync": ("mask", "value", "delta"),
-    "shfl_down_sync": ("mask", "value", "delta"),
+    **dict.fromkeys(("shfl_up_sync", "shfl_down_sync"), ("mask", "value", "delta")),
     "shfl_xor_sync": ("mask", "value", "lane_mask"),
     **dict.fromkeys(("syncthreads_count", "syncthreads_and", "syncthreads_or"), ("predicate",)),
     **dict.fromkeys(

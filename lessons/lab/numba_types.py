@@ -58,19 +58,26 @@ UNARY: dict[str, tuple[Callable, np.ufunc]] = {
 }
 
 
-def gamma(x: float) -> float:
+def on_each(function: Callable[..., float], at_pole: float = math.nan) -> Callable:
+    """A function of Python on vectors; where it raises an error, the GPU has a value."""
+
+    def one(*arguments: float) -> float:
+        try:
+            return function(*map(float, arguments))
+        except ValueError:
+            return at_pole
+        except OverflowError:
+            return math.inf
+
+    return np.vectorize(one, otypes=[np.float64])
+
+
+def gamma(x: Any) -> Any:
     """CUDA's tgamma: infinite at 0 and where it is too large, no number at -1, -2, ..."""
-    try:
-        return math.gamma(x)
-    except OverflowError:
-        return math.inf
-    except ValueError:
-        return math.copysign(math.inf, x) if x == 0 else math.nan
+    return np.where(x == 0, np.copysign(np.inf, x), on_each(math.gamma)(x))
 
 
-_erf = np.vectorize(math.erf, otypes=[np.float64])
-_erfc = np.vectorize(math.erfc, otypes=[np.float64])
-_gamma = np.vectorize(gamma, otypes=[np.float64])
+# But for those of `math_functions.MORE`.
 MATH: dict[Callable, Callable] = {
     math.sqrt: np.sqrt, math.exp: np.exp, math.expm1: np.expm1, math.log: np.log,
     math.log2: np.log2, math.log10: np.log10, math.log1p: np.log1p, math.sin: np.sin,
@@ -79,8 +86,8 @@ MATH: dict[Callable, Callable] = {
     math.asinh: np.arcsinh, math.acosh: np.arccosh, math.atanh: np.arctanh,
     math.floor: np.floor, math.ceil: np.ceil, math.trunc: np.trunc, math.fabs: np.fabs,
     math.isnan: np.isnan, math.isinf: np.isinf, math.isfinite: np.isfinite,
-    math.degrees: np.degrees, math.radians: np.radians, math.erf: _erf, math.erfc: _erfc,
-    math.gamma: _gamma, math.atan2: np.arctan2, math.hypot: np.hypot, math.pow: np.power,
+    math.degrees: np.degrees, math.radians: np.radians, math.erf: on_each(math.erf),
+    math.erfc: on_each(math.erfc), math.atan2: np.arctan2, math.hypot: np.hypot, math.pow: np.power,
     math.copysign: np.copysign, math.fmod: np.fmod, math.ldexp: np.ldexp, abs: np.abs,
 }  # fmt: skip
 # They return whole numbers in Python and on a CPU; on a GPU, floats of the type they were given.
@@ -121,9 +128,13 @@ OPERATORS = frozenset(
     [abs, operator.neg, operator.pos, *(python for python, _ in COMPARE.values())]
     + [BINARY[name][0] for name in ("Add", "Sub", "Mult", "Div")]
 )
+INT32 = np.dtype(np.int32)
 INT64 = np.dtype(np.int64)
 FLOAT64 = np.dtype(np.float64)
 FLOAT32 = np.dtype(np.float32)
+TYPES_OF_PYTHON = {
+    int: INT64, float: FLOAT64, complex: np.dtype(np.complex128), bool: np.dtype(np.bool_),
+}  # fmt: skip
 
 
 def name_of_math(function: Callable) -> str:
@@ -285,19 +296,10 @@ def dtype_of_type(kind: object) -> np.dtype | None:
         return np.dtype(kind)
     if isinstance(kind, np.dtype):
         return kind
-    if kind is int:
-        return INT64
-    if kind is float:
-        return FLOAT64
-    if kind is complex:
-        return np.dtype(np.complex128)
-    if kind is bool:
-        return np.dtype(np.bool_)
+    if isinstance(kind, type) and kind in TYPES_OF_PYTHON:
+        return TYPES_OF_PYTHON[kind]
     if isinstance(kind, str):
-        try:
-            return np.dtype(kind)
-        except TypeError:
-            return None
+        return dtype_named(kind)
     if isinstance(kind, types.NumberClass):
         return dtype_or_none(kind.instance_type)
     if type(kind).__module__.startswith("numba_cuda_mlir"):
@@ -307,7 +309,7 @@ def dtype_of_type(kind: object) -> np.dtype | None:
 
 
 def dtype_named(name: str) -> np.dtype | None:
-    """Of a type of numba-cuda-mlir, which has classes of its own for types of the same names."""
+    """Also of a type of numba-cuda-mlir, which has classes of its own for types of such names."""
     try:
         return np.dtype({"boolean": "bool"}.get(name, name))
     except (TypeError, ValueError):

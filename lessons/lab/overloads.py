@@ -19,19 +19,13 @@ from .names import SUCCESSOR
 TARGETS = ("cuda", "generic")  # in the order in which numba-cuda prefers them
 
 
-def implementation_of(
-    function: Callable, kinds: Sequence[Any], named: dict[str, Any]
+def first_implementation(
+    templates: Sequence[Any], kinds: Sequence[Any], named: dict[str, Any]
 ) -> FunctionType | None:
     """The Python function that stands for another with arguments of these Numba types, or None.
 
     kinds, named: also those of numbers that are known, which some implementations ask for.
     """
-    return first_implementation(templates_of(function), kinds, named)
-
-
-def first_implementation(
-    templates: Sequence[Any], kinds: Sequence[Any], named: dict[str, Any]
-) -> FunctionType | None:
     for template in templates:
         own = types_of(template)
         ways = [types.unliteral, lambda kind: kind]

@@ -15,7 +15,6 @@ import pytest
 from . import loading
 
 EXIT_NOTHING = 6  # no launch was checked; pytest itself has 0 to 5
-EVERYTHING = pytest.StashKey["AllTests"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -53,45 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # Before any test is imported: its marks ask whether there is a GPU.
     if config.getoption("--lab"):
         with loading():
-            config.stash[EVERYTHING] = AllTests(config)
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    if EVERYTHING in config.stash:
-        config.stash[EVERYTHING].end()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    everything = item.config.stash.get(EVERYTHING, None)
-    if everything is not None:
-        everything.session.begin()
-    return (yield)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    report = yield
-    everything = item.config.stash.get(EVERYTHING, None)
-    if everything is not None and call.when == "call":
-        everything.judge(report)
-    return report
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    everything = session.config.stash.get(EVERYTHING, None)
-    if everything is not None and not exitstatus and not everything.session.everything().launches:
-        session.exitstatus = EXIT_NOTHING
-
-
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    if EVERYTHING in config.stash:
-        terminalreporter.section("the lab")
-        for line in config.stash[EVERYTHING].summary():
-            terminalreporter.write_line(line)
+            config.pluginmanager.register(AllTests(config))
 
 
 class AllTests:
@@ -128,6 +89,20 @@ class AllTests:
         self.stack.enter_context(stand_ins())
         self.failed = 0
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self) -> Generator[None, object, object]:
+        self.session.begin()
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, call: pytest.CallInfo
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        report = yield
+        if call.when == "call":
+            self.judge(report)
+        return report
+
     def judge(self, report: pytest.TestReport) -> None:
         """A test that has found something fails, unless it fails anyway."""
         self.session.order.wait_for_everything()
@@ -141,14 +116,21 @@ class AllTests:
         else:
             report.sections.append(("the lab", text))
 
-    def summary(self) -> list[str]:
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        if not exitstatus and not self.session.everything().launches:
+            session.exitstatus = EXIT_NOTHING
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         everything = self.session.everything()
         first = everything.summary().partition("\n")[0]
         if self.failed:
             first += f", in {self.failed} test" + "s" * (self.failed > 1)
-        return [first, *everything.accepted_lines(), *everything.gone()]
+        terminalreporter.section("the lab")
+        for line in (first, *everything.accepted_lines(), *everything.gone()):
+            terminalreporter.write_line(line)
 
-    def end(self) -> None:
+    def pytest_unconfigure(self) -> None:
         self.stack.close()
         if self.updates and self.session.acceptances is not None:
             self.session.acceptances.write(self.session.everything().findings)

@@ -7,10 +7,10 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import FunctionType
-from typing import NamedTuple, TypeAlias
+from types import CodeType, FunctionType
+from typing import NamedTuple, TypeAlias, TypeGuard
 
 from .errors import InputError
 
@@ -24,6 +24,19 @@ class Source(NamedTuple):
     tree: ast.FunctionDef
     filename: str
     lines: dict[int, str]  # line number -> text of that line
+
+    @property
+    def parameters(self) -> list[str]:
+        return [argument.arg for argument in self.tree.args.args]
+
+    def require_count(self, arguments: Sequence[object]) -> None:
+        """Raises `TypeError` for another number of arguments than the function takes."""
+        names = self.parameters
+        if len(names) != len(arguments):
+            raise TypeError(
+                f"{self.function.__name__} takes {len(names)} arguments ({', '.join(names)}), "
+                f"but {len(arguments)} were given"
+            )
 
     def line(self, number: int) -> str:
         return self.lines.get(number, "").strip()
@@ -152,18 +165,49 @@ def definition_of_lambda(function: FunctionType, tree: ast.Module) -> ast.Functi
     alike = [node for node in found if tuple(a.arg for a in node.args.args) == names]
     same = [node for node in alike if code_of_lambda(node) == code.co_code]
     chosen = next(iter(same or alike), None)
-    if chosen is None:
-        return None
-    result = ast.copy_location(ast.Return(chosen.body), chosen.body)
-    definition = ast.FunctionDef("<lambda>", chosen.args, [result], [], None, None)
-    return ast.copy_location(definition, chosen)
+    return None if chosen is None else as_definition(chosen, "<lambda>")
+
+
+def as_definition(node: ast.Lambda, name: str) -> ast.FunctionDef:
+    """A lambda written as a `def`."""
+    result = ast.copy_location(ast.Return(node.body), node.body)
+    return ast.copy_location(ast.FunctionDef(name, node.args, [result], [], None, None), node)
 
 
 def code_of_lambda(node: ast.Lambda) -> bytes:
     """What Python makes of it where it uses no variables of a function around it."""
-    module = compile(ast.Expression(node), "<lambda>", "eval")
-    codes = [item for item in module.co_consts if hasattr(item, "co_code")]
-    return codes[0].co_code if codes else b""
+    codes = codes_in(compile(ast.Expression(node), "<lambda>", "eval"))
+    return next((code.co_code for code in codes), b"")
+
+
+def codes_in(code: CodeType) -> Iterator[CodeType]:
+    """The compiled functions within one, or within a module."""
+    return (item for item in code.co_consts if isinstance(item, CodeType))
+
+
+# ---------------------------------------------------------------- parts of a tree
+
+
+def parts_of(node: ast.expr) -> list[ast.expr]:
+    """The parts of a tuple, such as an index for each axis; else the expression alone."""
+    return node.elts if isinstance(node, ast.Tuple) else [node]
+
+
+def names_in(node: ast.AST) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+
+
+def names_given_in(node: ast.AST) -> frozenset[str]:
+    """The names to which some code gives a value."""
+    names = (part for part in ast.walk(node) if isinstance(part, ast.Name))
+    return frozenset(part.id for part in names if isinstance(part.ctx, ast.Store))
+
+
+def is_element(node: ast.AST) -> TypeGuard[ast.Subscript]:
+    """Whether a node is an element of an array, `values[i]`, and not `values.shape[0]`."""
+    if not isinstance(node, ast.Subscript):
+        return False
+    return not (isinstance(node.value, ast.Attribute) and node.value.attr in ("shape", "strides"))
 
 
 # ---------------------------------------------------------------- cells of a notebook

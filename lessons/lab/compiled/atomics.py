@@ -10,7 +10,8 @@ from numba.core.typing.templates import signature
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from .checks import WHOLE, checked, index_types, parts
+from .bits import cast_all
+from .checks import WHOLE, checked, kinds_in, parts
 
 ORDER = "seq_cst"
 
@@ -20,7 +21,7 @@ def element_of(name, array, index):
     if not isinstance(array, types.Array):
         raise TypingError(f"cuda.atomic.{name} changes an element of an array, not {array}")
     count = len(index) if isinstance(index, types.BaseTuple) else 1
-    if not all(isinstance(kind, (*WHOLE, types.Float)) for kind in index_types(index)):
+    if not all(isinstance(kind, (*WHOLE, types.Float)) for kind in kinds_in(index)):
         raise TypingError(f"cuda.atomic.{name}: an index must be numbers, not {index}")
     if count != array.ndim:
         raise TypingError(f"cuda.atomic.{name}: {count} indices for {array.ndim} dimensions")
@@ -37,12 +38,8 @@ def element_pointer(context, builder, signature_, arguments):
     array_type, index_type = signature_.args[:2]
     array = make_array(array_type)(context, builder, arguments[0])
     if isinstance(signature_.args[-2], types.NoneType):
-        indices = [
-            context.cast(builder, index, kind, types.intp)
-            for index, kind in zip(
-                parts(builder, index_type, arguments[1]), index_types(index_type), strict=True
-            )
-        ]
+        values = parts(builder, index_type, arguments[1])
+        indices = cast_all(context, builder, values, kinds_in(index_type), types.intp)
     else:
         place = [*arguments[:2], *arguments[-2:]]
         indices = checked(context, builder, array_type, index_type, place)
@@ -50,7 +47,10 @@ def element_pointer(context, builder, signature_, arguments):
 
 
 def read_modify_write(name, for_floats, for_signed, for_unsigned):
-    """An atomic that LLVM has an instruction for. Returns the old value."""
+    """An atomic that LLVM has an instruction for. Returns the old value.
+
+    for_floats: may be a function, (builder, pointer, new) -> the old value.
+    """
 
     @intrinsic
     def change(typing_context, array, index, value, site, thread):
@@ -65,6 +65,8 @@ def read_modify_write(name, for_floats, for_signed, for_unsigned):
         def generate(context, builder, signature_, arguments):
             pointer = element_pointer(context, builder, signature_, arguments)
             new = context.cast(builder, arguments[2], signature_.args[2], element)
+            if callable(instruction):
+                return instruction(builder, pointer, new)
             return builder.atomic_rmw(instruction, pointer, new, ORDER)
 
         return signature(element, array, index, value, site, thread), generate
@@ -72,35 +74,22 @@ def read_modify_write(name, for_floats, for_signed, for_unsigned):
     return change
 
 
-def extreme(name, comparison, over_nan):
+def extreme(name, comparison, operation, over_nan):
     """`max` and its like: the value is stored if it compares so with the old one.
 
     over_nan: whether a number takes the place of NaN.
     """
 
-    @intrinsic
-    def change(typing_context, array, index, value, site, thread):
-        element = element_of(name, array, index)
+    def of_floats(builder, pointer, new):
+        def chosen(old):
+            better = builder.fcmp_ordered(comparison, new, old)
+            if over_nan:
+                better = builder.or_(better, builder.fcmp_unordered("uno", old, old))
+            return builder.select(better, new, old)
 
-        def generate(context, builder, signature_, arguments):
-            pointer = element_pointer(context, builder, signature_, arguments)
-            new = context.cast(builder, arguments[2], signature_.args[2], element)
-            if isinstance(element, types.Integer):
-                operation = "max" if comparison == ">" else "min"
-                operation = operation if element.signed else f"u{operation}"
-                return builder.atomic_rmw(operation, pointer, new, ORDER)
+        return until_unchanged(builder, pointer, chosen)
 
-            def chosen(old):
-                better = builder.fcmp_ordered(comparison, new, old)
-                if over_nan:
-                    better = builder.or_(better, builder.fcmp_unordered("uno", old, old))
-                return builder.select(better, new, old)
-
-            return until_unchanged(builder, pointer, chosen)
-
-        return signature(element, array, index, value, site, thread), generate
-
-    return change
+    return read_modify_write(name, of_floats, operation, f"u{operation}")
 
 
 def until_unchanged(builder, pointer, changed):
@@ -108,7 +97,6 @@ def until_unchanged(builder, pointer, changed):
     kind = pointer.type.pointee
     bits = ir.IntType(64 if isinstance(kind, ir.DoubleType) else 32)
     whole = builder.bitcast(pointer, bits.as_pointer())
-    before = builder.block
     first = builder.load_atomic(whole, "monotonic", align=bits.width // 8)
     again = builder.append_basic_block("again")
     done = builder.append_basic_block("done")
@@ -131,8 +119,7 @@ def compare_and_swap(typing_context, array, index, expected, value, site, thread
 
     def generate(context, builder, signature_, arguments):
         pointer = element_pointer(context, builder, signature_, arguments)
-        old = context.cast(builder, arguments[2], signature_.args[2], element)
-        new = context.cast(builder, arguments[3], signature_.args[3], element)
+        old, new = cast_all(context, builder, arguments[2:4], signature_.args[2:4], element)
         if isinstance(element, types.Float):
             # Floats are compared as bits, as on a GPU.
             bits = ir.IntType(element.bitwidth)
@@ -150,10 +137,10 @@ def compare_and_swap(typing_context, array, index, expected, value, site, thread
 ATOMICS = {
     "add": read_modify_write("add", "fadd", "add", "add"),
     "sub": read_modify_write("sub", "fsub", "sub", "sub"),
-    "max": extreme("max", ">", over_nan=False),
-    "min": extreme("min", "<", over_nan=False),
-    "nanmax": extreme("nanmax", ">", over_nan=True),
-    "nanmin": extreme("nanmin", "<", over_nan=True),
+    "max": extreme("max", ">", "max", over_nan=False),
+    "min": extreme("min", "<", "min", over_nan=False),
+    "nanmax": extreme("nanmax", ">", "max", over_nan=True),
+    "nanmin": extreme("nanmin", "<", "min", over_nan=True),
     "exch": read_modify_write("exch", "xchg", "xchg", "xchg"),
     "and_": read_modify_write("and_", None, "and", "and"),
     "or_": read_modify_write("or_", None, "or", "or"),

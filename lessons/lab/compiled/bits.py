@@ -13,7 +13,7 @@ from numba.core.errors import TypingError
 from numba.core.typing.templates import signature
 from numba.extending import intrinsic, overload
 
-from .thread import i32, i64, number_in_block
+from .thread import i32, lane_of, returning
 
 i1 = ir.IntType(1)
 
@@ -39,13 +39,7 @@ def of_bits(name, returned, compute):
 
         def generate(context, builder, signature_, arguments):
             number = context.cast(builder, arguments[0], signature_.args[0], given)
-            found = compute(builder, number)
-            width = context.get_value_type(result).width
-            if found.type.width > width:
-                return builder.trunc(found, ir.IntType(width))
-            if found.type.width < width:
-                return builder.zext(found, ir.IntType(width))
-            return found
+            return context.cast(builder, compute(builder, number), given, result)
 
         return signature(result, value), generate
 
@@ -59,10 +53,6 @@ def first_set(builder, number):
     return builder.select(is_zero, number.type(0), place)
 
 
-def reversed_bits(builder, number):
-    return builder.bitreverse(number)
-
-
 def of_same_type(kind):
     return kind, kind
 
@@ -72,27 +62,36 @@ def as_unsigned(kind):
     return unsigned, unsigned
 
 
+def cast_all(context, builder, values, kinds, wanted):
+    """The values, of these kinds of Numba's, as another kind."""
+    pairs = zip(values, kinds, strict=True)
+    return [context.cast(builder, value, kind, wanted) for value, kind in pairs]
+
+
 @intrinsic
 def fused_multiply_add(typing_context, a, b, c):
     kinds = [types.unliteral(kind) for kind in (a, b, c)]
     kind = types.float32 if set(kinds) == {types.float32} else types.float64
 
     def generate(context, builder, signature_, arguments):
-        values = [
-            context.cast(builder, value, given, kind)
-            for value, given in zip(arguments, signature_.args, strict=True)
-        ]
-        return builder.fma(*values)
+        return builder.fma(*cast_all(context, builder, arguments, signature_.args, kind))
 
     return signature(kind, a, b, c), generate
 
 
+def by_types(choose):
+    """A function of compiled code alone: the one that `choose` gives for the arguments' types."""
+
+    def function(*arguments):
+        """Never called."""
+
+    overload(function)(choose)
+    return function
+
+
+@by_types
 def cube_root(x):
-    """`cuda.cbrt`. Compiled code only."""
-
-
-@overload(cube_root)
-def overload_cube_root(x):
+    """`cuda.cbrt`"""
     kind = types.float32 if types.unliteral(x) == types.float32 else types.float64
     convert = types.float64
 
@@ -107,12 +106,9 @@ def overload_cube_root(x):
     return root
 
 
+@by_types
 def round_to(x, digits):
-    """`round(x, digits)` as on a GPU: in double precision, half to even. Compiled code only."""
-
-
-@overload(round_to)
-def overload_round_to(x, digits):
+    """`round(x, digits)` as on a GPU: in double precision, half to even."""
     if not isinstance(x, types.Float):
         return lambda x, digits: round(x, digits)
     kind = types.unliteral(x)
@@ -139,31 +135,23 @@ def select(typing_context, condition, a, b):
 
     def generate(context, builder, signature_, arguments):
         chosen = context.is_true(builder, signature_.args[0], arguments[0])
-        values = [
-            context.cast(builder, value, given, kind)
-            for value, given in zip(arguments[1:], signature_.args[1:], strict=True)
-        ]
+        values = cast_all(context, builder, arguments[1:], signature_.args[1:], kind)
         return builder.select(chosen, *values)
 
     return signature(kind, condition, a, b), generate
 
 
-@intrinsic
-def lanes_below(typing_context, thread):
+@returning(types.uint32)
+def lanes_below(context, builder, thread):
     """`cuda.lanemask_lt`: a bit for each lane before one's own."""
-
-    def generate(context, builder, signature_, arguments):
-        lane = builder.and_(number_in_block(builder, arguments[0]), i64(31))
-        return builder.sub(builder.shl(i32(1), builder.trunc(lane, i32)), i32(1))
-
-    return signature(types.uint32, thread), generate
+    return builder.sub(builder.shl(i32(1), lane_of(builder, thread)), i32(1))
 
 
 FUNCTIONS = {
     "popc": of_bits("popc", of_same_type, lambda builder, number: builder.ctpop(number)),
     "clz": of_bits("clz", of_same_type, lambda builder, number: builder.ctlz(number, i1(0))),
     "ffs": of_bits("ffs", lambda kind: (kind, types.uint32), first_set),
-    "brev": of_bits("brev", as_unsigned, reversed_bits),
+    "brev": of_bits("brev", as_unsigned, lambda builder, number: builder.bitreverse(number)),
     "fma": fused_multiply_add,
     "cbrt": cube_root,
     "selp": select,
@@ -186,18 +174,14 @@ def remainder_like_c(typing_context, x, y):
     kind = kind_of(x, y)
 
     def generate(context, builder, signature_, arguments):
-        values = zip(arguments, signature_.args, strict=True)
-        return builder.frem(*[context.cast(builder, value, given, kind) for value, given in values])
+        return builder.frem(*cast_all(context, builder, arguments, signature_.args, kind))
 
     return signature(kind, x, y), generate
 
 
+@by_types
 def fraction_and_whole(x):
-    """`math.modf`. Compiled code only."""
-
-
-@overload(fraction_and_whole)
-def overload_fraction_and_whole(x):
+    """`math.modf`"""
     kind = kind_of(x)
 
     def parts(x):
@@ -210,12 +194,9 @@ def overload_fraction_and_whole(x):
     return parts
 
 
+@by_types
 def nearest_remainder(x, y):
-    """`math.remainder`: x minus the nearest whole multiple of y. Compiled code only."""
-
-
-@overload(nearest_remainder)
-def overload_nearest_remainder(x, y):
+    """`math.remainder`: x minus the nearest whole multiple of y."""
     kind = kind_of(x, y)
 
     def remainder(x, y):

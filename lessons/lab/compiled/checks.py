@@ -13,7 +13,7 @@ from numba.core.typing.templates import signature
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from .thread import NOTES, i64, position, words
+from .thread import NOTES, POSITIONS, i64, position, words
 
 WHOLE = (types.Integer, types.IntEnumMember)
 NOTE_OUTSIDE = "lab_note_outside"
@@ -26,7 +26,7 @@ def inside(typing_context, array, index, site, thread):
     The numbers come back unsigned: for a signed index Numba would add Python's counting from the
     end, which a checked index never needs, and which keeps loops from being simplified.
     """
-    kinds = index_types(index)
+    kinds = kinds_in(index)
     refuse_unknown(array)
     if any(isinstance(kind, types.Array) for kind in kinds):
         raise TypingError("an array cannot be indexed with an array")
@@ -46,17 +46,23 @@ def inside(typing_context, array, index, site, thread):
     return signature(returned, array, index, site, thread), generate
 
 
-def checked(context, builder, array, index, arguments):
-    """The parts of an index, each looked at. arguments: array, index, site, thread."""
-    kinds = index_types(index)
+def checked(context, builder, array, index, arguments, from_end=False):
+    """The parts of an index, each looked at.
+
+    arguments: array, index, site, thread. from_end: whether a negative one counts from the end.
+    """
+    kinds = kinds_in(index)
     lengths = lengths_of(context, builder, array, arguments[0])
     axes = axes_of(kinds, len(lengths))
     values = []
     for axis, kind, value in zip(axes, kinds, parts(builder, index, arguments[1]), strict=True):
         if isinstance(kind, (*WHOLE, types.Float)):  # an atomic takes 1.0, too, as on a GPU
-            value = context.cast(builder, value, kind, types.intp)
-            outside = builder.icmp_unsigned(">=", value, lengths[axis])
-            stop_if(context, builder, outside, arguments, axis, value, lengths[axis])
+            value, length = context.cast(builder, value, kind, types.intp), lengths[axis]
+            outside = builder.icmp_unsigned(">=", value, length)
+            if from_end:
+                below = builder.icmp_signed("<", value, builder.neg(length))
+                outside = builder.or_(builder.icmp_signed(">=", value, length), below)
+            stop_if(context, builder, outside, arguments, axis, value, length)
         values.append(value)
     return values
 
@@ -84,22 +90,12 @@ def holds(typing_context, array, index, site, thread):
 
     For an index that is a constant: it stays one, so that Numba may choose from a tuple by it.
     """
-    kinds = index_types(index)
     refuse_unknown(array)
     if not isinstance(array, (types.Array, types.NumpyFlatType)):
         return same(0, array, array, index, site, thread)
 
     def generate(context, builder, signature_, arguments):
-        lengths = lengths_of(context, builder, array, arguments[0])
-        axes = axes_of(kinds, len(lengths))
-        for axis, kind, value in zip(axes, kinds, parts(builder, index, arguments[1]), strict=True):
-            if isinstance(kind, WHOLE):
-                value = context.cast(builder, value, kind, types.intp)
-                outside = builder.or_(
-                    builder.icmp_signed(">=", value, lengths[axis]),
-                    builder.icmp_signed("<", value, builder.neg(lengths[axis])),
-                )
-                stop_if(context, builder, outside, arguments, axis, value, lengths[axis])
+        checked(context, builder, array, index, arguments, from_end=True)
         return impl_ret_borrowed(context, builder, array, arguments[0])
 
     return signature(array, array, index, site, thread), generate
@@ -116,20 +112,13 @@ def same(which, returned, *kinds):
 
 def refuse_unknown(array):
     """Of these Numba or the checks here know how long they are."""
-    known = (
-        types.Array,
-        types.BaseTuple,
-        types.NumpyFlatType,
-        types.Record,
-        types.UnicodeType,
-        types.UnicodeCharSeq,
-        types.CharSeq,
-    )
+    texts = (types.UnicodeType, types.UnicodeCharSeq, types.CharSeq)
+    known = (types.Array, types.BaseTuple, types.NumpyFlatType, types.Record, *texts)
     if not isinstance(array, known):
         raise TypingError(f"{array} cannot be indexed")
 
 
-def index_types(index):
+def kinds_in(index):
     return list(index) if isinstance(index, types.BaseTuple) else [index]
 
 
@@ -171,11 +160,7 @@ def axes_of(kinds, dimensions):
 def stop_if(context, builder, outside, arguments, axis, index, length):
     site, thread = arguments[2:]
     with cgutils.if_unlikely(builder, outside):
-        where = [
-            position(builder, thread, f"{name}.{direction}")
-            for name in ("threadIdx", "blockIdx")
-            for direction in "xyz"
-        ]
+        where = [position(builder, thread, path) for path in list(POSITIONS)[:6]]  # no sizes
         builder.call(
             note_outside(builder.module),
             [words(builder, thread, NOTES), site, i64(axis), index, length, *where],

@@ -5,6 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from queue import Empty, SimpleQueue
 from typing import NamedTuple, TypeAlias
 
@@ -14,6 +15,7 @@ from .thread import NOTE_WORDS, SPIN_SITE, SPINS, STOP
 
 # Called with the first block, the one after the last, and the notes of a part.
 RunPart: TypeAlias = Callable[[int, int, np.ndarray], None]
+Done: TypeAlias = "SimpleQueue[tuple[int, BaseException | None]]"
 
 STUCK_SECONDS = 3.0  # in which nothing has changed that anybody waits for
 SECONDS = 0.2  # between two looks at the keyboard, which on Windows nothing else lets through
@@ -24,7 +26,7 @@ class Job(NamedTuple):
 
     number: int
     run: Callable[[], None]
-    done: "SimpleQueue[tuple[int, BaseException | None]]"
+    done: Done
 
 
 class Workers:
@@ -106,7 +108,7 @@ def run_on_cores(blocks: int, cores: int, run_part: RunPart) -> None:
     parts = min(cores, blocks)
     ends = [blocks * part // parts for part in range(parts + 1)]
     notes = np.zeros((parts, NOTE_WORDS), np.int64)
-    done: SimpleQueue[tuple[int, BaseException | None]] = SimpleQueue()
+    done: Done = SimpleQueue()
     errors: dict[int, BaseException] = {}
     unfinished: set[int] = set()
     watch = StuckWatch(notes)
@@ -114,7 +116,7 @@ def run_on_cores(blocks: int, cores: int, run_part: RunPart) -> None:
     try:
         workers.start(parts)
         for number, (first, last) in enumerate(itertools.pairwise(ends)):
-            workers.jobs.put(Job(number, part_of(run_part, first, last, notes[number]), done))
+            workers.jobs.put(Job(number, partial(run_part, first, last, notes[number]), done))
             unfinished.add(number)
         while unfinished:
             collect(done, errors, unfinished)
@@ -136,15 +138,7 @@ def run_on_cores(blocks: int, cores: int, run_part: RunPart) -> None:
         raise next(iter(errors.values()))
 
 
-def part_of(run_part: RunPart, first: int, last: int, notes: np.ndarray) -> Callable[[], None]:
-    return lambda: run_part(first, last, notes)
-
-
-def collect(
-    done: "SimpleQueue[tuple[int, BaseException | None]]",
-    errors: dict[int, BaseException],
-    unfinished: set[int],
-) -> None:
+def collect(done: Done, errors: dict[int, BaseException], unfinished: set[int]) -> None:
     """Wait a moment for a part to end."""
     try:
         number, error = done.get(timeout=SECONDS)

@@ -2,25 +2,26 @@
 
 import ast
 import copy
+import inspect
 import operator
 from types import FunctionType
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import Any, NamedTuple, NoReturn
 
 from numba.core import types
 
-from ..compile_checks import problem_of_size, shape_argument, sizes_of
+from ..compile_checks import problem_of_size, shape_argument
 from ..frozen_globals import device_array
 from ..names import ARGUMENT_NAMES, KNOWN_PATHS, VECTORS, type_of_numba
-from ..source import Source
+from ..source import Source, parts_of
 from . import atomics, bits, half, vectors, warps
 from .compiler import Part
 from .meanings import ALIASES, constant_int
 from .memory import LOCAL, SHARED, array_maker, element_type, outside_array
 from .messages import NativeRefusal, place, refuse
-from .program import PREFIX, call, thread, wait_call
+from .program import NAMES, PREFIX, Program, call, thread, wait_call
 from .thread import POSITIONS
 from .vectors import vector_maker
-from .waits import WAITS
+from .waits import WAITS, waits_in
 
 
 class ArrayType(NamedTuple):
@@ -52,7 +53,7 @@ def array_type(source: Source, call: ast.Call, scope: dict[str, Any]) -> ArrayTy
 def shape_of(
     source: Source, call: ast.Call, shape: ast.expr, scope: dict[str, Any]
 ) -> tuple[int, ...]:
-    for size in sizes_of(shape):
+    for size in parts_of(shape):
         if isinstance(size, ast.Name) and size.id in ALIASES.get(source.tree, {}):
             continue  # the caller has passed a number
         problem = problem_of_size(source, size)
@@ -96,6 +97,25 @@ def assigned_in(source: Source) -> dict[str, ast.expr]:
 # ---------------------------------------------------------------- calls
 
 
+class Rewriting(ast.NodeTransformer):
+    """What is known of a function while it is rewritten."""
+
+    def __init__(self, source: Source, program: Program, is_kernel: bool) -> None:
+        self.source = source
+        self.program = program
+        self.is_kernel = is_kernel
+        self.waits = waits_in(source)
+        self.namespace: dict[str, object] = {}  # what the rewritten text needs to find
+
+    def scope(self) -> dict[str, Any]:
+        function = self.source.function
+        closure = inspect.getclosurevars(function).nonlocals if function.__closure__ else {}
+        return {**function.__globals__, **closure, **NAMES, **self.namespace}
+
+    def refuse(self, node: ast.expr | ast.stmt, what: str) -> NoReturn:
+        refuse(self.source, node, what)
+
+
 NO_EFFECT = ("threadfence", "threadfence_block", "threadfence_system", "nanosleep")
 LOADS = ("ldca", "ldcg", "ldcs", "ldlu", "ldcv")  # with a hint for the cache
 STORES = ("stcg", "stcs", "stwb", "stwt")
@@ -103,21 +123,7 @@ INDEXING = (operator.getitem, operator.setitem, operator.delitem)
 FULL_MASK = ast.Constant(warps.FULL)
 
 
-class Writer(Protocol):
-    """What rewrites a function: `rewrite.Writer`."""
-
-    source: Source
-    program: Any
-    namespace: dict[str, object]
-    waits: set[int]
-    is_kernel: bool
-
-    def visit(self, node: Any) -> Any: ...
-    def scope(self) -> dict[str, Any]: ...
-    def refuse(self, node: Any, what: str) -> NoReturn: ...
-
-
-def value(writer: Writer, node: ast.expr, path: str) -> ast.expr:
+def value(writer: Rewriting, node: ast.expr, path: str) -> ast.expr:
     """A name that is not called, such as `cuda.threadIdx.x`."""
     if path in POSITIONS:
         return ast.Subscript(thread(), ast.Constant(POSITIONS[path]), ast.Load())
@@ -130,7 +136,7 @@ def value(writer: Writer, node: ast.expr, path: str) -> ast.expr:
     writer.refuse(node, f"anything with cuda.{path} but to call it")
 
 
-def rewritten(writer: Writer, node: ast.Call, path: str) -> ast.expr:
+def rewritten(writer: Rewriting, node: ast.Call, path: str) -> ast.expr:
     """A call."""
     node = by_position(node, path)
     if path in ("grid", "gridsize"):
@@ -167,7 +173,7 @@ def rewritten(writer: Writer, node: ast.Call, path: str) -> ast.expr:
     writer.refuse(node, f"cuda.{path}")
 
 
-def from_outside(writer: Writer, node: ast.expr, value: object) -> ast.expr | None:
+def from_outside(writer: Rewriting, node: ast.expr, value: object) -> ast.expr | None:
     """What stands for a type, or for a GPU's array, that a kernel knows by a name from outside.
 
     None for other values. Refuses a function that would use an index at which nothing looks.
@@ -195,7 +201,7 @@ def by_position(node: ast.Call, path: str) -> ast.Call:
     return ast.copy_location(ast.Call(node.func, arguments, []), node)
 
 
-def array(writer: Writer, node: ast.Call, space: int) -> ast.expr:
+def array(writer: Rewriting, node: ast.Call, space: int) -> ast.expr:
     found = array_type(writer.source, node, writer.scope())
     short_lived = space == LOCAL and not writer.waits and not writer.is_kernel
     maker = array_maker(writer.program.layout, space, found.shape, found.element, short_lived)
@@ -212,14 +218,14 @@ def element(node: ast.Call, context: ast.expr_context) -> ast.Subscript:
     return ast.copy_location(ast.Subscript(node.args[0], node.args[1], context), node)
 
 
-def named(writer: Writer, value: object) -> ast.Name:
+def named(writer: Rewriting, value: object) -> ast.Name:
     """A name for an object that the rewritten function needs."""
     alias = f"{PREFIX}object_{len(writer.namespace)}"
     writer.namespace[alias] = value
     return ast.Name(alias, ast.Load())
 
 
-def of_device_library(writer: Writer, node: ast.Call, name: str) -> ast.expr:
+def of_device_library(writer: Rewriting, node: ast.Call, name: str) -> ast.expr:
     given, results = vectors.types_of(name)
     if len(node.args) != len(given) or node.keywords:
         writer.refuse(node, f"cuda.libdevice.{name} of {len(node.args)} numbers")
@@ -238,7 +244,7 @@ def of_device_library(writer: Writer, node: ast.Call, name: str) -> ast.expr:
     return found_all[0] if len(results) == 1 else ast.Tuple([*found_all], ast.Load())
 
 
-def of_halves(writer: Writer, node: ast.Call, name: str) -> ast.expr:
+def of_halves(writer: Rewriting, node: ast.Call, name: str) -> ast.expr:
     """A function of `cuda.fp16`: computed in single precision, and rounded."""
     function = half.COMPARISONS.get(name) or half.FUNCTIONS[name]
     if isinstance(function, FunctionType):
@@ -248,7 +254,7 @@ def of_halves(writer: Writer, node: ast.Call, name: str) -> ast.expr:
     return found if name in half.COMPARISONS else call("as_half", found)
 
 
-def atomic(writer: Writer, node: ast.Call, operation: str) -> ast.expr:
+def atomic(writer: Rewriting, node: ast.Call, operation: str) -> ast.expr:
     if operation == "compare_and_swap":
         node.args.insert(1, ast.Constant(0))  # it always works on the first element
         operation = "cas"
@@ -261,7 +267,7 @@ def atomic(writer: Writer, node: ast.Call, operation: str) -> ast.expr:
     return call(f"atomic_{operation}", *arguments, site, thread())
 
 
-def waiting(writer: Writer, node: ast.Call, path: str) -> ast.expr:
+def waiting(writer: Rewriting, node: ast.Call, path: str) -> ast.expr:
     """A wait for other threads, and what is then known of them."""
     if node.keywords:
         writer.refuse(node, f"cuda.{path} with arguments by name")

@@ -23,7 +23,7 @@ from numba._dispatcher import compute_fingerprint
 from numba.core import types
 
 from ..compile_verdict import compile_verdict
-from ..dimensions import MAX_THREADS, Dim3, as_dim3, volume
+from ..dimensions import MAX_THREADS, Dim3, configuration, volume
 from ..errors import InputError, refuse_names
 from ..signatures import converted
 from ..source import Source, file_label, python_function, read_source
@@ -38,7 +38,7 @@ from .messages import (
     NativeRefusal,
     compile_error,
     endless_message,
-    index_message,
+    index_error,
     stuck_message,
 )
 from .program import Rewritten
@@ -134,12 +134,9 @@ class NativeKernel:
         rewrite(self.source, bounds_check, self.debug)  # what cannot be done is said here
 
     def __getitem__(self, dimensions: tuple) -> Callable[..., None]:
-        grid, block = dimensions[:2]
-        dynamic_bytes = dimensions[3] if len(dimensions) > 3 else 0
-        check_size("bytes of dynamic shared memory", dynamic_bytes, DYNAMIC_LIMIT)
-        return functools.partial(
-            self.launch, as_dim3(grid, "grid"), as_dim3(block, "block"), int(dynamic_bytes)
-        )
+        chosen = configuration(dimensions)
+        check_size("bytes of dynamic shared memory", chosen.shared_bytes, DYNAMIC_LIMIT)
+        return functools.partial(self.launch, chosen.grid, chosen.block, chosen.shared_bytes)
 
     def launch(
         self, grid: Dim3, block: Dim3, dynamic_bytes: int, *arguments: object, **by_name: object
@@ -157,7 +154,7 @@ class NativeKernel:
             key = None
         if key in self.by_fingerprint:
             return self.by_fingerprint[key]
-        kinds = tuple(map(type_of, arguments, self.names()))
+        kinds = tuple(map(type_of, arguments, self.source.parameters))
         if kinds not in self.compiled:
             self.refuse_as_numba_does(arguments, types_of_signature)
             self.compiled[kinds] = uninterrupted(
@@ -176,19 +173,11 @@ class NativeKernel:
             where = f"{file_label(refusal.filename)}, line {refusal.line}"
             raise NativeCompileError(f"{where}: {refusal.message}")
 
-    def names(self) -> list[str]:
-        return [argument.arg for argument in self.source.tree.args.args]
-
     def check_launch(self, block: Dim3, arguments: tuple) -> None:
         threads = volume(block)
         if threads > MAX_THREADS:
             raise ValueError(f"a block of {threads:,} threads: the hardware allows {MAX_THREADS:,}")
-        names = self.names()
-        if len(names) != len(arguments):
-            raise TypeError(
-                f"{self.source.function.__name__} takes {len(names)} arguments "
-                f"({', '.join(names)}), but {len(arguments)} were given"
-            )
+        self.source.require_count(arguments)
 
 
 def type_of(argument: object, name: str) -> Any:
@@ -222,7 +211,7 @@ def run(compiled: Compiled, grid: Dim3, block: Dim3, dynamic_bytes: int, argumen
             compiled.entry(first, last, block, grid, *memory_of_block, *arguments)
         except IndexError:
             if notes[0] > 0:
-                raise IndexError(index_message(compiled.sites, notes)) from None
+                raise index_error(compiled.sites, notes) from None
             raise
         except RecursionError:
             raise RecursionError("a function of the kernel calls itself too often") from None

@@ -63,12 +63,8 @@ def find(name: str, assigned: dict[str, list], found: dict[str, list]) -> bool:
     if len(assigned.get(name, ())) != 1:
         return False
     only = assigned[name][0]
-    if isinstance(only.value, LIES_THERE):
-        found[name] = [only]
-        return True
-    if isinstance(only.value, ir.Var):
-        if not find(only.value.name, assigned, found):
-            return False
+    is_found = isinstance(only.value, ir.Var) and find(only.value.name, assigned, found)
+    if is_found or isinstance(only.value, LIES_THERE):
         found[name] = [only]
         return True
     return find_array(only, assigned, found)

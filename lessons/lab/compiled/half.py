@@ -106,18 +106,12 @@ def half_to_any(context, builder, given, wanted, value):
 
 
 @registry.lower_cast(types.float32, HALF)
-def single_to_half(context, builder, given, wanted, value):
-    return from_single(builder, value)
-
-
 @registry.lower_cast(types.float64, HALF)
-def double_to_half(context, builder, given, wanted, value):
-    return from_double(builder, value)
-
-
 @registry.lower_cast(types.Integer, HALF)
 @registry.lower_cast(types.Boolean, HALF)
-def whole_to_half(context, builder, given, wanted, value):
+def any_to_half(context, builder, given, wanted, value):
+    if given == types.float32:
+        return from_single(builder, value)
     return from_double(builder, context.cast(builder, value, given, types.float64))
 
 
@@ -161,24 +155,21 @@ def first_of_all(function, arguments, result):
     context._insert_global(function, types.Function((OnHalves, *known.templates)))
 
 
-def arithmetic(function, compute):
+def of_two(function, compute, result):
+    """compute: (builder, two numbers in single precision) -> a number, or a condition."""
+
     @registry.lower(function, HALF, HALF)
     def generate(context, builder, signature_, arguments):
-        values = [to_single(builder, value) for value in arguments]
-        return from_single(builder, compute(builder, *values))
+        found = compute(builder, *(to_single(builder, value) for value in arguments))
+        return from_single(builder, found) if result == HALF else found
 
-    first_of_all(function, 2, HALF)
+    first_of_all(function, 2, result)
 
 
-def comparison(function, symbol):
-    @registry.lower(function, HALF, HALF)
-    def generate(context, builder, signature_, arguments):
-        values = [to_single(builder, value) for value in arguments]
-        if symbol == "!=":
-            return builder.fcmp_unordered(symbol, *values)
-        return builder.fcmp_ordered(symbol, *values)
-
-    first_of_all(function, 2, types.boolean)
+def compared(symbol, builder, *values):
+    if symbol == "!=":
+        return builder.fcmp_unordered(symbol, *values)
+    return builder.fcmp_ordered(symbol, *values)
 
 
 def of_one(function, compute):
@@ -215,11 +206,11 @@ def install():
         "mul": ir.IRBuilder.fmul,
         "truediv": ir.IRBuilder.fdiv,
     }.items():
-        arithmetic(getattr(operator, name), compute)
-        arithmetic(getattr(operator, f"i{name}"), compute)
+        of_two(getattr(operator, name), compute, HALF)
+        of_two(getattr(operator, f"i{name}"), compute, HALF)
     symbols = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
     for name, symbol in symbols.items():
-        comparison(getattr(operator, name), symbol)
+        of_two(getattr(operator, name), functools.partial(compared, symbol), types.boolean)
     of_one(operator.neg, lambda builder, value: builder.xor(value, i16(0x8000)))
     of_one(operator.pos, lambda builder, value: value)
     of_one(abs, lambda builder, value: builder.and_(value, i16(0x7FFF)))

@@ -9,7 +9,7 @@ from numba.core import types
 
 from ..compile_checks import is_numpy_function
 from ..names import CudaName, below, resolve
-from ..source import MISSING, Source, called_source
+from ..source import MISSING, Source, called_source, names_in, parts_of
 from .thread import POSITIONS
 
 # Names that are numbers: a variable that is assigned one is a variable.
@@ -41,11 +41,8 @@ def aliases(source: Source) -> dict[str, object]:
     if tree in ALIASES:
         return ALIASES[tree]
     found = ALIASES[tree] = {}
-    stored = [
-        node.id
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    ]
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    stored = [name.id for name in names if isinstance(name.ctx, ast.Store)]
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
             target = node.targets[0]
@@ -69,8 +66,8 @@ def function_arguments(source: Source, call: ast.Call, called: Source) -> dict[s
     Which parameters are functions, and the sizes and types of arrays.
     """
     of_arrays = names_in_arrays(called)
-    names = [argument.arg for argument in (*called.tree.args.posonlyargs, *called.tree.args.args)]
-    given = [*zip(names, call.args, strict=False), *((k.arg or "", k.value) for k in call.keywords)]
+    by_name = [(keyword.arg or "", keyword.value) for keyword in call.keywords]
+    given = [*zip(called.parameters, call.args, strict=False), *by_name]
     found = {}
     for name, node in given:
         value = meaning(source, node)
@@ -85,8 +82,7 @@ def function_arguments(source: Source, call: ast.Call, called: Source) -> dict[s
 
 def give_nothing(node: ast.Call, called: Source, arguments: dict[str, object]) -> None:
     """Pass None where a function was passed: the called function knows it already."""
-    names = [a.arg for a in (*called.tree.args.posonlyargs, *called.tree.args.args)]
-    for number, name in enumerate(names[: len(node.args)]):
+    for number, name in enumerate(called.parameters[: len(node.args)]):
         if is_function(arguments.get(name)):
             node.args[number] = ast.Constant(None)
     for keyword in node.keywords:
@@ -104,12 +100,11 @@ def is_function(value: object) -> bool:
 def names_in_arrays(source: Source) -> set[str]:
     """Variables in the shapes and types of a function's arrays."""
     return {
-        part.id
+        name
         for node in ast.walk(source.tree)
         if isinstance(node, ast.Call) and is_array_maker(source, node)
-        for argument in (*node.args, *(keyword.value for keyword in node.keywords))
-        for part in ast.walk(argument)
-        if isinstance(part, ast.Name)
+        for argument in (*node.args, *node.keywords)
+        for name in names_in(argument)
     }
 
 
@@ -242,5 +237,5 @@ def is_constant_slice(node: ast.expr) -> bool:
 
 def constant_index(source: Source, node: ast.expr) -> bool:
     """Whether an index is a number, or a tuple of numbers, that is the same in every launch."""
-    elements = node.elts if isinstance(node, ast.Tuple) else [node]
-    return bool(elements) and all(constant_int(source, part) is not None for part in elements)
+    parts = parts_of(node)
+    return bool(parts) and all(constant_int(source, part) is not None for part in parts)

@@ -3,6 +3,7 @@
 # Numba calls these functions while it compiles: their types are Numba's.
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,7 @@ from numba.np.numpy_support import from_dtype
 
 from ..numba_types import dtype_of_type
 from .found_again import AGAIN
-from .thread import DYNAMIC_BYTES, LOCAL, SHARED, i64
+from .thread import DYNAMIC_BYTES, LOCAL, SHARED, i64, returning
 
 ALIGNMENT = 64  # bytes
 LARGEST_ELEMENT = 16  # bytes, where the type of an element is known only later
@@ -67,9 +68,7 @@ def array_maker(
     needs the array once its function has returned, and that never waits. On the stack no other
     pointer leads to it, so the compiler may keep it in registers.
     """
-    count = 1
-    for size in shape:
-        count *= size
+    count = math.prod(shape)
     dynamic = count == 0
     on_stack = short_lived and count * LARGEST_ELEMENT <= STACK_ARRAY_LIMIT
     offset = 0
@@ -142,22 +141,19 @@ def outside_array(array: np.ndarray) -> Callable[..., Any]:
     """An intrinsic that returns an array of a GPU that a kernel knows by a name from outside."""
     kind = types.Array(from_dtype(array.dtype), array.ndim, layout_of(array))
 
-    @intrinsic
-    def outside(typing_context):
-        def generate(context, builder, signature_, arguments):
-            found = make_array(kind)(context, builder)
-            element = context.get_data_type(kind.dtype).as_pointer()
-            populate_array(
-                found,
-                data=builder.inttoptr(i64(array.ctypes.data), element),
-                shape=[i64(size) for size in array.shape],
-                strides=[i64(stride) for stride in array.strides],
-                itemsize=i64(array.itemsize),
-                meminfo=None,
-            )
-            return found._getvalue()
-
-        return signature(kind), generate
+    @returning(kind)
+    def outside(context, builder):
+        found = make_array(kind)(context, builder)
+        element = context.get_data_type(kind.dtype).as_pointer()
+        populate_array(
+            found,
+            data=builder.inttoptr(i64(array.ctypes.data), element),
+            shape=[i64(size) for size in array.shape],
+            strides=[i64(stride) for stride in array.strides],
+            itemsize=i64(array.itemsize),
+            meminfo=None,
+        )
+        return found._getvalue()
 
     return outside
 

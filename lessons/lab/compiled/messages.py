@@ -37,16 +37,18 @@ class NativeCompileError(InputError):
     """Numba could not compile the kernel; the message names the line."""
 
 
-def index_message(sites: list[Site], notes: np.ndarray) -> str:
-    """notes: what a check of an index wrote."""
+def index_error(sites: list[Site], notes: np.ndarray) -> IndexError:
+    """Its attributes: site, thread, block and, without the place, what is wrong.
+
+    notes: what a check of an index wrote.
+    """
     number, axis, index, length, *where = notes.tolist()[:10]
-    site = sites[number - 1]
-    thread, block = tuple(where[:3]), tuple(where[3:])
+    site, thread, block = sites[number - 1], tuple(where[:3]), tuple(where[3:])
     problem = "is negative" if index < 0 else f"is not below {length}"
-    return (
-        f"{site.file}, line {site.line}: index {index} of {site.text}, axis {axis}, "
-        f"{problem}; thread {thread} of block {block}"
-    )
+    what = f"index {index} of {site.text}, axis {axis}, {problem}; thread {thread} of block {block}"
+    error = IndexError(f"{site.file}, line {site.line}: {what}")
+    vars(error).update(site=site, thread=thread, block=block, what=what)
+    return error
 
 
 def stuck_message(sites: list[Site], notes: np.ndarray) -> str:
@@ -86,12 +88,8 @@ def compile_error(source: Source, error: Exception) -> NativeCompileError:
 
 
 def line_of_name(source: Source, name: str) -> int | None:
-    lines = [
-        node.lineno
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.Name) and node.id == name
-    ]
-    return min(lines, default=None)
+    nodes = (node for node in ast.walk(source.tree) if isinstance(node, ast.Name))
+    return min((node.lineno for node in nodes if node.id == name), default=None)
 
 
 def reason(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from numba.core.errors import TypingError
 
-from ..overloads import implementation_of
+from ..overloads import first_implementation, templates_of
 from ..source import Source, file_label, read_source
 from . import atomics, bits, checks, half, warps
 from . import thread as threads
@@ -110,7 +110,7 @@ class OverloadedPart(Part):
 
     def get_call_template(self, args, kws):
         kinds = args[1:]  # without the thread
-        implementation = implementation_of(self.py_func, kinds, kws)
+        implementation = first_implementation(templates_of(self.py_func), kinds, kws)
         if implementation is None:
             raise TypingError(f"{self.py_func.__name__} has no implementation for {kinds}")
         code = implementation.__code__

@@ -12,7 +12,6 @@ Line numbers stay those of the original file, so that Numba's errors point there
 
 import ast
 import copy
-import inspect
 from collections.abc import Callable, Hashable, Sequence
 from types import FunctionType
 from typing import Any, NoReturn
@@ -20,7 +19,7 @@ from typing import Any, NoReturn
 from ..names import CudaName, type_of_numba
 from ..overloads import templates_of
 from ..signatures import Signature, signatures_of
-from ..source import MISSING, Source, is_raw_instruction
+from ..source import MISSING, Source, is_element, is_raw_instruction
 from . import bits, cuda_calls, warps
 from .compiler import Part, with_thread
 from .meanings import (
@@ -36,8 +35,7 @@ from .meanings import (
     touches_arrays_or_cuda,
     with_arguments,
 )
-from .messages import refuse
-from .program import NAMES, PREFIX, THREAD, Program, Rewritten, call, overloaded, thread, wait_call
+from .program import PREFIX, THREAD, Program, Rewritten, call, overloaded, thread, wait_call
 from .waits import is_spinning, waits_in
 
 UNPOLLED = 1 << 16  # rounds that a loop may make before it has to ask whether the host wants an end
@@ -57,15 +55,11 @@ def rewrite(source: Source, bounds_check: bool, debug: bool, counts: bool = Fals
     )
 
 
-class Writer(ast.NodeTransformer):
+class Writer(cuda_calls.Rewriting):
     """Rewrites one function; the functions that it calls get writers of their own."""
 
     def __init__(self, source: Source, program: Program, is_kernel: bool) -> None:
-        self.source = source
-        self.program = program
-        self.is_kernel = is_kernel
-        self.waits = waits_in(source)
-        self.namespace: dict[str, object] = {}  # what the rewritten text needs to find
+        super().__init__(source, program, is_kernel)
         self.before: list[ast.stmt] = []  # what has to come before the statement being rewritten
         self.hoists = 0
         self.recursive: list[tuple] = []  # calls of parts that are being rewritten: (key, alias)
@@ -84,10 +78,9 @@ class Writer(ast.NodeTransformer):
             # Never resumed; it tells Numba that this is a generator.
             last = ast.Expr(ast.Yield(ast.Constant(warps.DONE)))
             tree.body.append(ast.copy_location(last, self.source.tree.body[-1]))
-        for argument in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs):
+        for argument in (*tree.args.args, *tree.args.kwonlyargs):
             argument.annotation = None
-        first = tree.args.posonlyargs or tree.args.args
-        first.insert(0, ast.arg(THREAD))
+        tree.args.args.insert(0, ast.arg(THREAD))
         ast.fix_missing_locations(tree)
         module = ast.Module(body=[tree], type_ignores=[])
         scope = self.scope()
@@ -98,11 +91,6 @@ class Writer(ast.NodeTransformer):
         function.__defaults__ = self.source.function.__defaults__
         function.__kwdefaults__ = self.source.function.__kwdefaults__
         return function
-
-    def scope(self) -> dict[str, Any]:
-        function = self.source.function
-        closure = inspect.getclosurevars(function).nonlocals if function.__closure__ else {}
-        return {**function.__globals__, **closure, **NAMES, **self.namespace}
 
     def statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
         result: list[ast.stmt] = []
@@ -215,9 +203,8 @@ class Writer(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         key = node.slice
         is_field = isinstance(key, ast.Constant) and isinstance(key.value, str)
-        of_shape = isinstance(node.value, ast.Attribute) and node.value.attr in ("shape", "strides")
         constant = constant_index(self.source, key)
-        if not self.program.bounds_check or is_field or (of_shape and constant):
+        if not self.program.bounds_check or is_field or (constant and not is_element(node)):
             return self.generic_visit(node)
         if is_constant_slice(key):  # of a tuple, Numba has to see that it is one
             return self.generic_visit(node)
@@ -346,6 +333,3 @@ class Writer(ast.NodeTransformer):
         if part is None:  # it is being rewritten: this is a call of itself
             self.recursive.append((key, alias))
         node.func = ast.copy_location(ast.Name(alias, ast.Load()), node.func)
-
-    def refuse(self, node: ast.expr | ast.stmt, what: str) -> NoReturn:
-        refuse(self.source, node, what)

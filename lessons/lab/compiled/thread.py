@@ -7,7 +7,8 @@ addresses of what the thread shares with others, and the size of dynamic shared 
 # Numba calls these functions while it compiles: their types are Numba's.
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls
 
-from typing import NamedTuple
+import inspect
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba.core import cgutils, types
@@ -64,6 +65,29 @@ def thread_of(typing_context, number, block, block_size, grid_size, memory):
     return signature(THREAD, number, block, block_size, grid_size, memory), generate
 
 
+def returning(kind):
+    """Makes an intrinsic of a function that writes its code: (context, builder, arguments ...).
+
+    kind: Numba's type of what it returns; `types.none` where the function returns nothing.
+    """
+
+    def decorate(write):
+        def define(typing_context, *kinds):
+            def generate(context, builder, signature_, arguments):
+                value = write(context, builder, *arguments)
+                return context.get_dummy_value() if value is None else value
+
+            return signature(kind, *kinds), generate
+
+        # Numba asks for the names of the arguments, behind the first.
+        written = inspect.signature(write)
+        define.__signature__ = written.replace(parameters=[*written.parameters.values()][1:])
+        define.__name__ = write.__name__
+        return intrinsic(define)
+
+    return decorate
+
+
 def unravel(builder, number, sizes):
     """(x, y, z) of a number in a block or grid; x runs fastest."""
     columns, rows, _ = sizes
@@ -99,13 +123,10 @@ def positions_along(axes, of_one_axis):
     """An intrinsic from a thread to one number, or a tuple of two or three."""
     kind = types.int64 if axes == 1 else types.UniTuple(types.int64, axes)
 
-    @intrinsic
-    def positions(typing_context, thread):
-        def generate(context, builder, signature_, arguments):
-            found = [of_one_axis(builder, arguments[0], axis) for axis in "xyz"[:axes]]
-            return found[0] if axes == 1 else context.make_tuple(builder, kind, found)
-
-        return signature(kind, thread), generate
+    @returning(kind)
+    def positions(context, builder, thread):
+        found = [of_one_axis(builder, thread, axis) for axis in "xyz"[:axes]]
+        return found[0] if axes == 1 else context.make_tuple(builder, kind, found)
 
     return positions
 
@@ -123,13 +144,13 @@ def gridsize_along(builder, thread, axis):
     )
 
 
-@intrinsic
-def lane(typing_context, thread):
-    def generate(context, builder, signature_, arguments):
-        number = number_in_block(builder, arguments[0])
-        return builder.trunc(builder.and_(number, i64(31)), i32)
+def lane_of(builder, thread):
+    return builder.trunc(builder.and_(number_in_block(builder, thread), i64(31)), i32)
 
-    return signature(types.int32, thread), generate
+
+@returning(types.int32)
+def lane(context, builder, thread):
+    return lane_of(builder, thread)
 
 
 class Dim3(NamedTuple):
@@ -156,17 +177,12 @@ def dim3(typing_context, thread, first):
 # ---------------------------------------------------------------- ends
 
 
-@intrinsic
-def poll(typing_context, thread):
+@returning(types.none)
+def poll(context, builder, thread):
     """In a loop: end the thread where the host wants an end."""
-
-    def generate(context, builder, signature_, arguments):
-        stop = builder.load_atomic(word(builder, arguments[0], STOP), "monotonic", align=8)
-        with cgutils.if_unlikely(builder, cgutils.is_not_null(builder, stop)):
-            context.call_conv.return_user_exc(builder, KeyboardInterrupt, ())
-        return context.get_dummy_value()
-
-    return signature(types.none, thread), generate
+    stop = builder.load_atomic(word(builder, thread, STOP), "monotonic", align=8)
+    with cgutils.if_unlikely(builder, cgutils.is_not_null(builder, stop)):
+        context.call_conv.return_user_exc(builder, KeyboardInterrupt, ())
 
 
 @intrinsic
@@ -181,56 +197,34 @@ def mark_stack(typing_context, notes):
     return signature(types.none, notes), generate
 
 
-@intrinsic
-def check_stack(typing_context, thread):
+@returning(types.none)
+def check_stack(context, builder, thread):
     """In a function that calls itself: raise `RecursionError` where it has done so too often."""
-
-    def generate(context, builder, signature_, arguments):
-        begin = builder.load(word(builder, arguments[0], STACK))
-        used = builder.sub(begin, stack_address(builder))
-        too_much = builder.icmp_unsigned(
-            ">", builder.add(used, i64(STACK_LIMIT)), i64(2 * STACK_LIMIT)
-        )
-        with cgutils.if_unlikely(builder, too_much):
-            context.call_conv.return_user_exc(builder, RecursionError, ())
-        return context.get_dummy_value()
-
-    return signature(types.none, thread), generate
+    used = builder.sub(builder.load(word(builder, thread, STACK)), stack_address(builder))
+    used = builder.add(used, i64(STACK_LIMIT))
+    with cgutils.if_unlikely(builder, builder.icmp_unsigned(">", used, i64(2 * STACK_LIMIT))):
+        context.call_conv.return_user_exc(builder, RecursionError, ())
 
 
 def stack_address(builder):
     return builder.ptrtoint(builder.alloca(i64), i64)
 
 
-@intrinsic
-def end_thread(typing_context, thread):
+@returning(types.none)
+def end_thread(context, builder, thread):
     """Note that the exception that follows ends this thread, and no other."""
-
-    def generate(context, builder, signature_, arguments):
-        builder.store(i64(1), word(builder, arguments[0], ENDED))
-        return context.get_dummy_value()
-
-    return signature(types.none, thread), generate
+    builder.store(i64(1), word(builder, thread, ENDED))
 
 
-@intrinsic
-def spin(typing_context, thread, site):
+@returning(types.none)
+def spin(context, builder, thread, site):
     """Note in which loop a thread waits for memory to change."""
-
-    def generate(context, builder, signature_, arguments):
-        builder.store(arguments[1], word(builder, arguments[0], SPIN_SITE))
-        return context.get_dummy_value()
-
-    return signature(types.none, thread, types.int64), generate
+    builder.store(site, word(builder, thread, SPIN_SITE))
 
 
+OTHERS: tuple[Any, ...] = (lane, dim3, poll, spin, end_thread, check_stack)
 NAMES = {
-    "lane": lane,
-    "dim3": dim3,
-    "poll": poll,
-    "spin": spin,
-    "end_thread": end_thread,
-    "check_stack": check_stack,
+    **{function.__name__: function for function in OTHERS},
     **{f"grid{axes}": positions_along(axes, grid_along) for axes in (1, 2, 3)},
     **{f"gridsize{axes}": positions_along(axes, gridsize_along) for axes in (1, 2, 3)},
 }

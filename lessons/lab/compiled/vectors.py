@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numba.core import cgutils, types
+from numba.core import types
 from numba.core.errors import TypingError
 from numba.core.typing.templates import signature
 from numba.extending import intrinsic
@@ -18,6 +18,9 @@ from numba.np.numpy_support import from_dtype
 
 from ..libdevice import call_libdevice, signatures
 from ..names import VECTORS
+from .bits import cast_all
+from .checks import kinds_in, parts
+from .thread import returning
 
 
 @functools.cache
@@ -36,20 +39,15 @@ def vector_maker(path):
 
     @intrinsic
     def make(typing_context, values):
-        counts = [len(value) if isinstance(value, types.BaseTuple) else 1 for value in values]
-        if sum(counts) != len(kind):
-            raise TypingError(f"cuda.{path} takes {len(kind)} numbers, not {sum(counts)}")
+        count = sum(len(kinds_in(value)) for value in values)
+        if count != len(kind):
+            raise TypingError(f"cuda.{path} takes {len(kind)} numbers, not {count}")
 
         def generate(context, builder, signature_, arguments):
             found = []
-            for given, value in zip(
-                values, cgutils.unpack_tuple(builder, arguments[0]), strict=True
-            ):
-                if isinstance(given, types.BaseTuple):
-                    members = zip(given, cgutils.unpack_tuple(builder, value), strict=True)
-                else:
-                    members = [(given, value)]
-                found += [context.cast(builder, m, k, kind.dtype) for k, m in members]
+            for given, value in zip(values, parts(builder, values, arguments[0]), strict=True):
+                members = parts(builder, given, value)
+                found += cast_all(context, builder, members, kinds_in(given), kind.dtype)
             return context.make_tuple(builder, kind, found)
 
         return signature(kind, values), generate
@@ -62,12 +60,11 @@ def vector_maker(path):
 
 # Without the f at the end of those in single precision.
 BY_MATH: dict[str, Callable] = {
-    "acos": math.acos, "acosh": math.acosh, "asin": math.asin, "asinh": math.asinh,
-    "atan": math.atan, "atan2": math.atan2, "atanh": math.atanh, "ceil": math.ceil,
-    "copysign": math.copysign, "cos": math.cos, "cosh": math.cosh, "exp": math.exp,
-    "expm1": math.expm1, "fabs": math.fabs, "floor": math.floor, "hypot": math.hypot,
-    "log": math.log, "log10": math.log10, "log1p": math.log1p, "pow": math.pow, "sin": math.sin,
-    "sinh": math.sinh, "sqrt": math.sqrt, "tan": math.tan, "tanh": math.tanh,
+    name: getattr(math, name) for name in (
+        "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "copysign", "cos",
+        "cosh", "exp", "expm1", "fabs", "floor", "hypot", "log", "log10", "log1p", "pow", "sin",
+        "sinh", "sqrt", "tan", "tanh",
+    )
 }  # fmt: skip
 
 
@@ -91,12 +88,9 @@ def by_bits(name: str) -> Callable | None:
         return None
     (result,) = types_of(name)[1]
 
-    @intrinsic
-    def cast(typing_context, value):
-        def generate(context, builder, signature, arguments):
-            return builder.bitcast(arguments[0], context.get_value_type(result))
-
-        return signature(result, value), generate
+    @returning(result)
+    def cast(context, builder, value):
+        return builder.bitcast(value, context.get_value_type(result))
 
     return cast
 

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from ..names import CudaName
-from ..source import Source
+from ..source import Source, is_element, names_given_in, names_in
 from .meanings import calls, meaning, reached
 from .warps import BARRIER, CONVERGED, GRID, IN_WARP, SPINNING
 
@@ -72,28 +72,18 @@ def only_looks(source: Source, node: ast.Subscript | ast.Call) -> bool:
 
 def looks_at_memory(source: Source, node: ast.Subscript | ast.Call) -> bool:
     if isinstance(node, ast.Subscript):
-        owner = node.value
-        return not (isinstance(owner, ast.Attribute) and owner.attr in ("shape", "strides"))
+        return is_element(node)
     target = meaning(source, node.func)
     return isinstance(target, CudaName) and target.path.startswith(("atomic.", "ld"))
 
 
 def carries(loop: ast.While) -> bool:
     """Whether a variable that one round assigns is part of what the next one computes."""
-    stored = {
-        node.id
-        for node in ast.walk(loop)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
     known: set[str] = set()  # assigned in this round already
     for statement in loop.body:
         for node in ast.walk(statement):
-            if isinstance(node, ast.Assign):
-                used = {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
-                if used & stored - known:
-                    return True
+            if isinstance(node, ast.Assign) and names_in(node.value) & names_given_in(loop) - known:
+                return True
         if isinstance(statement, ast.Assign):
-            known |= {
-                n.id for t in statement.targets for n in ast.walk(t) if isinstance(n, ast.Name)
-            }
+            known |= names_given_in(statement)
     return False

@@ -7,13 +7,15 @@ delivers the offers when all threads named in a mask have come (`turns.deliver`)
 # Numba compiles these functions, or calls them while it compiles: their types are Numba's.
 # mypy: allow-untyped-defs, allow-incomplete-defs, allow-untyped-calls
 
+from typing import Any
+
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.core.typing.templates import signature
 from numba.extending import intrinsic
 
-from .thread import WARP, i32, i64, number_in_block, words
+from .thread import WARP, i32, i64, lane_of, number_in_block, position, returning, words
 
 # What a thread waits for, and so what a generator yields; READY and DONE are said of it by others.
 READY, BARRIER, IN_WARP, CONVERGED, SPINNING, GRID, DONE = range(7)
@@ -26,12 +28,14 @@ FULL = 0xFFFFFFFF
 SHUFFLED = (types.int32, types.uint32, types.int64, types.uint64, types.float32, types.float64)
 
 
+def threads_of_block(builder, thread):
+    x, y, z = (position(builder, thread, f"blockDim.{axis}") for axis in "xyz")
+    return builder.mul(builder.mul(x, y), z)
+
+
 def cell(builder, thread, row, column):
     """Pointer to warp memory; its rows are as long as the block."""
-    length = i64(1)
-    for number in (6, 7, 8):  # blockDim
-        length = builder.mul(length, builder.sext(builder.extract_value(thread, number), i64))
-    place = builder.add(builder.mul(i64(row), length), column)
+    place = builder.add(builder.mul(i64(row), threads_of_block(builder, thread)), column)
     return builder.gep(words(builder, thread, WARP), [place])
 
 
@@ -106,10 +110,10 @@ def vote(typing_context, thread, condition):
 # ---------------------------------------------------------------- after the wait
 
 
-def shuffle(lane_of):
+def shuffle(chosen):
     """An intrinsic that reads the value of another lane, or one's own where there is none.
 
-    lane_of: (builder, own lane, argument) -> (lane, whether there is one).
+    chosen: (builder, own lane, argument) -> (lane, whether there is one).
     """
 
     @intrinsic
@@ -117,15 +121,12 @@ def shuffle(lane_of):
         def generate(context, builder, signature_, arguments):
             thread, argument, own = arguments[:3]
             argument = context.cast(builder, argument, signature_.args[1], types.int32)
-            number = number_in_block(builder, thread)
-            lane = builder.trunc(builder.and_(number, i64(31)), i32)
-            other, exists = lane_of(builder, lane, argument)
+            number, lane = number_in_block(builder, thread), lane_of(builder, thread)
+            other, exists = chosen(builder, lane, argument)
             first = builder.sub(number, builder.sext(lane, i64))
-            block = i64(1)
-            for which in (6, 7, 8):
-                block = builder.mul(block, builder.sext(builder.extract_value(thread, which), i64))
             column = builder.add(first, builder.sext(other, i64))
-            exists = builder.and_(exists, builder.icmp_unsigned("<", column, block))
+            is_there = builder.icmp_unsigned("<", column, threads_of_block(builder, thread))
+            exists = builder.and_(exists, is_there)
             column = builder.select(exists, column, number)
             found = builder.load(cell(builder, thread, DELIVERED, column))
             return builder.select(exists, from_word(builder, found, own.type), own)
@@ -148,15 +149,15 @@ SHUFFLES = {
 
 
 def ballot(returned, result):
-    """An intrinsic of a vote. result: (builder, ballot, group), both i64 masks, -> LLVM value."""
+    """An intrinsic of a vote. result: (builder, ballot, group) -> LLVM value.
 
-    @intrinsic
-    def read(typing_context, thread, offered, waited):
-        def generate(context, builder, signature_, arguments):
-            found = [builder.load(mine(builder, arguments[0], row)) for row in (BALLOT, GROUP)]
-            return result(builder, *found)
+    ballot, group: i64; of a warp masks, of a block numbers of threads.
+    """
 
-        return signature(returned, thread, offered, waited), generate
+    @returning(returned)
+    def read(context, builder, thread, offered, waited):
+        found = [builder.load(mine(builder, thread, row)) for row in (BALLOT, GROUP)]
+        return result(builder, *found)
 
     return read
 
@@ -169,6 +170,15 @@ def none_voted(builder, votes, group):
     return builder.icmp_unsigned("==", votes, i64(0))
 
 
+def as_int(vote):
+    return lambda builder, *found: builder.zext(vote(builder, *found), i32)
+
+
+VOTES_OF_A_BLOCK = {
+    "syncthreads_count": ballot(types.int32, lambda builder, votes, _: builder.trunc(votes, i32)),
+    "syncthreads_and": ballot(types.int32, as_int(all_voted)),
+    "syncthreads_or": ballot(types.int32, as_int(lambda *args: args[0].not_(none_voted(*args)))),
+}
 VOTES_OF_A_WARP = {
     "all_sync": ballot(types.boolean, all_voted),
     "any_sync": ballot(types.boolean, lambda *args: args[0].not_(none_voted(*args))),
@@ -179,14 +189,10 @@ VOTES_OF_A_WARP = {
 }
 
 
-@intrinsic
-def same_value(typing_context, thread, offered, waited):
+@returning(types.int32)
+def same_value(context, builder, thread, offered, waited):
     """Mask of the lanes that have offered the same value."""
-
-    def generate(context, builder, signature_, arguments):
-        return lanes_with_same_value(builder, *arguments[:2])
-
-    return signature(types.int32, thread, offered, waited), generate
+    return lanes_with_same_value(builder, thread, offered)
 
 
 def lanes_with_same_value(builder, thread, offered):
@@ -203,64 +209,28 @@ def lanes_with_same_value(builder, thread, offered):
     return builder.trunc(builder.load(found), i32)
 
 
-@intrinsic
-def all_same(typing_context, thread, offered, waited):
+MATCH = types.Tuple((types.int32, types.boolean))
+
+
+@returning(MATCH)
+def all_same(context, builder, thread, offered, waited):
     """(mask of the lanes that came, True) if all have offered the same value; else (0, False)."""
-    kind = types.Tuple((types.int32, types.boolean))
-
-    def generate(context, builder, signature_, arguments):
-        found = lanes_with_same_value(builder, *arguments[:2])
-        group = builder.trunc(builder.load(mine(builder, arguments[0], GROUP)), i32)
-        all_are = builder.icmp_unsigned("==", found, group)
-        mask = builder.select(all_are, group, i32(0))
-        return context.make_tuple(builder, kind, [mask, all_are])
-
-    return signature(kind, thread, offered, waited), generate
+    found = lanes_with_same_value(builder, thread, offered)
+    group = builder.trunc(builder.load(mine(builder, thread, GROUP)), i32)
+    all_are = builder.icmp_unsigned("==", found, group)
+    mask = builder.select(all_are, group, i32(0))
+    return context.make_tuple(builder, MATCH, [mask, all_are])
 
 
-@intrinsic
-def group_of(typing_context, thread, offered, waited):
+@returning(types.uint32)
+def group_of(context, builder, thread, offered, waited):
     """Mask of the lanes that came together."""
-
-    def generate(context, builder, signature_, arguments):
-        return builder.trunc(builder.load(mine(builder, arguments[0], GROUP)), i32)
-
-    return signature(types.uint32, thread, offered, waited), generate
+    return builder.trunc(builder.load(mine(builder, thread, GROUP)), i32)
 
 
-def block_vote(returned):
-    """An intrinsic that reads the votes of the block, after a barrier."""
-
-    @intrinsic
-    def read(typing_context, thread, voted, waited):
-        def generate(context, builder, signature_, arguments):
-            found = builder.load(mine(builder, arguments[0], BALLOT))
-            count = builder.load(mine(builder, arguments[0], GROUP))
-            if returned == "count":
-                return builder.trunc(found, i32)
-            if returned == "and":
-                return builder.zext(builder.icmp_unsigned("==", found, count), i32)
-            return builder.zext(builder.icmp_unsigned("!=", found, i64(0)), i32)
-
-        return signature(types.int32, thread, voted, waited), generate
-
-    return read
-
-
-VOTES_OF_A_BLOCK = {
-    "syncthreads_count": block_vote("count"),
-    "syncthreads_and": block_vote("and"),
-    "syncthreads_or": block_vote("or"),
-}
-
-
+OTHERS: tuple[Any, ...] = (offer, truth, vote, same_value, all_same, group_of)
 NAMES = {
-    "offer": offer,
-    "truth": truth,
-    "vote": vote,
-    "same_value": same_value,
-    "all_same": all_same,
-    "group_of": group_of,
+    **{function.__name__: function for function in OTHERS},
     **SHUFFLES,
     **VOTES_OF_A_WARP,
     **VOTES_OF_A_BLOCK,

@@ -3,7 +3,7 @@
 import functools
 import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import typeof
@@ -11,7 +11,7 @@ from numba import typeof
 from ..names import package_of
 from ..numba_compiler import MASKED_ARRAYS, absent
 from ..signatures import converted
-from ..simulator.arguments import names_of_parameters, rebuild
+from ..simulator.arguments import rebuild
 from ..source import read_source
 from .device_array import DeviceArray, garbage_like, plain
 from .host_array import HostArray, plain_array
@@ -19,20 +19,57 @@ from .host_array import HostArray, plain_array
 LAYOUTS = {"C": "", "F": ", columns first", "A": ", with gaps"}
 
 
-class Prepared(NamedTuple):
-    """name: of the kernel. values: what the engine gets. shared: arrays that the kernel reads and
+class Prepared:
+    """A launch's arguments as an engine takes them. Raises `TypeError` if they do not fit.
+
+    name: of the kernel. values: what the engine gets. shared: arrays that the kernel reads and
     writes where they are. visible: whether the host can see some of these. returns_to_host: whether
     arrays of the host are copied back. results: (array of the host, its copy on the device).
     garbage: name of a parameter -> which elements of that array somebody has written.
     """
 
-    name: str
-    values: tuple[Any, ...]
-    shared: list[np.ndarray]
-    visible: bool
-    returns_to_host: bool
-    results: list[tuple[np.ndarray, np.ndarray]]
-    garbage: dict[str, np.ndarray]
+    def __init__(self, kernel: Callable, arguments: Sequence[Any]) -> None:
+        self.shared: list[np.ndarray] = []
+        self.results: list[tuple[np.ndarray, np.ndarray]] = []
+        self.visible = self.returns_to_host = False
+        source = read_source(kernel)
+        self.name = source.function.__name__
+        self.values, _ = converted(kernel, [self.value(argument) for argument in arguments])
+        self.garbage: dict[str, np.ndarray] = {}
+        for name, argument in zip(source.parameters, arguments, strict=False):
+            written = argument._lab_written if isinstance(argument, DeviceArray) else None
+            if written is None:
+                continue
+            if not is_alone(argument._lab_data, self.shared):
+                argument._lab_assume_written()  # what is written by another name is not known here
+            elif not written.all():
+                self.garbage[name] = written
+
+    def value(self, argument: Any) -> Any:
+        if isinstance(argument, (DeviceArray, np.ndarray)):
+            memory = plain_array(plain(argument))
+            self.shared.append(memory)
+            self.visible |= isinstance(argument, HostArray)
+            self.returns_to_host |= not isinstance(argument, (DeviceArray, HostArray))
+            return memory
+        if isinstance(argument, tuple):
+            return rebuild(argument, [self.value(item) for item in argument])
+        hint = type(argument).__name__
+        if hint in ("In", "Out", "InOut") and hasattr(argument, "value"):
+            return self.hinted(hint, argument.value)
+        return argument
+
+    def hinted(self, hint: str, argument: Any) -> Any:
+        """`cuda.In(array)` is not copied back, `cuda.Out(array)` not to the device."""
+        if hint == "InOut" or not isinstance(argument, np.ndarray):
+            return self.value(argument)
+        array = plain_array(argument)
+        if hint == "In":
+            return array.copy()
+        result = garbage_like(array)
+        self.results.append((array, result))
+        self.returns_to_host = True
+        return result
 
     def assume_written(self) -> None:
         for written in self.garbage.values():
@@ -51,31 +88,6 @@ def memory_of(arguments: Iterable[Any]) -> Iterator[np.ndarray]:
         array = plain_array(plain(getattr(argument, "value", argument)))
         if isinstance(array, np.ndarray):
             yield array
-
-
-def prepare(kernel: Callable, arguments: Sequence[Any]) -> Prepared:
-    """Raises `TypeError` for arguments that do not fit the kernel's signature."""
-    collector = Collector()
-    values = [collector.value(argument) for argument in arguments]
-    source = read_source(kernel)
-    names = names_of_parameters(source)
-    garbage: dict[str, np.ndarray] = {}
-    for name, argument in zip(names, arguments, strict=False):
-        if not isinstance(argument, DeviceArray) or argument._lab_written is None:
-            continue
-        if is_alone(argument._lab_data, collector.shared):
-            garbage[name] = argument._lab_written
-        else:
-            argument._lab_assume_written()  # what is written by another name is not known here
-    return Prepared(
-        source.function.__name__,
-        converted(kernel, values)[0],
-        collector.shared,
-        collector.visible,
-        collector.returns_to_host,
-        collector.results,
-        {name: written for name, written in garbage.items() if not written.all()},
-    )
 
 
 def extended(
@@ -144,45 +156,3 @@ def layout_of(array: np.ndarray) -> str:
 def is_alone(memory: np.ndarray, arrays: Sequence[np.ndarray]) -> bool:
     """Whether only one of a launch's arrays lies in this memory."""
     return sum(np.may_share_memory(memory, array) for array in arrays) == 1
-
-
-class Collector:
-    """Turns arguments into what an engine takes, and remembers which arrays there are."""
-
-    def __init__(self) -> None:
-        self.shared: list[np.ndarray] = []
-        self.results: list[tuple[np.ndarray, np.ndarray]] = []
-        self.visible = False
-        self.returns_to_host = False
-
-    def value(self, argument: Any) -> Any:
-        if isinstance(argument, DeviceArray):
-            self.shared.append(argument._lab_data)
-            return argument._lab_data
-        if isinstance(argument, HostArray):
-            memory = plain_array(argument)
-            self.shared.append(memory)
-            self.visible = True
-            return memory
-        if isinstance(argument, np.ndarray):
-            self.shared.append(argument)
-            self.returns_to_host = True
-            return argument
-        if isinstance(argument, tuple):
-            return rebuild(argument, [self.value(item) for item in argument])
-        hint = type(argument).__name__
-        if hint in ("In", "Out", "InOut") and hasattr(argument, "value"):
-            return self.hinted(hint, argument.value)
-        return argument
-
-    def hinted(self, hint: str, argument: Any) -> Any:
-        """`cuda.In(array)` is not copied back, `cuda.Out(array)` not to the device."""
-        if hint == "InOut" or not isinstance(argument, np.ndarray):
-            return self.value(argument)
-        array = plain_array(argument)
-        if hint == "In":
-            return array.copy()
-        result = garbage_like(array)
-        self.results.append((array, result))
-        self.returns_to_host = True
-        return result

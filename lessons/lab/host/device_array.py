@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import InputError
 from .fixed import Fixed
-from .places import HostPlace, host_place
+from .places import Current, HostPlace, host_place
 
 GARBAGE = 0xA5  # the bytes of memory that nobody has written
 
@@ -18,18 +18,12 @@ class Copies(Protocol):
     """What a `session.Session` does for its arrays. rooms: those that somebody still has."""
 
     rooms: "WeakSet[Room]"
-    current: Any
+    current: Current
 
     def copy_to_host(self, data: np.ndarray, target: Any, stream: Any) -> np.ndarray: ...
-
     def copy_to_device(self, data: np.ndarray, source: Any, stream: Any) -> None: ...
-
     def write_element(self, data: np.ndarray, item: Any, value: Any, stream: Any) -> None: ...
-
-    def watch_unwritten(
-        self, array: np.ndarray, missing: np.ndarray, told_now: bool
-    ) -> np.ndarray: ...
-
+    def watch_unwritten(self, array: Any, missing: np.ndarray, told_now: bool) -> np.ndarray: ...
     def free(self, memory: np.ndarray, made: HostPlace) -> None: ...
 
 

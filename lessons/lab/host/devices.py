@@ -16,12 +16,8 @@ GIGABYTE = 1 << 30
 MULTIPROCESSORS = 16
 ATTRIBUTES = {
     "MAX_THREADS_PER_BLOCK": MAX_THREADS,
-    "MAX_BLOCK_DIM_X": MAX_BLOCK[0],
-    "MAX_BLOCK_DIM_Y": MAX_BLOCK[1],
-    "MAX_BLOCK_DIM_Z": MAX_BLOCK[2],
-    "MAX_GRID_DIM_X": MAX_GRID[0],
-    "MAX_GRID_DIM_Y": MAX_GRID[1],
-    "MAX_GRID_DIM_Z": MAX_GRID[2],
+    **{f"MAX_BLOCK_DIM_{axis}": size for axis, size in zip("XYZ", MAX_BLOCK, strict=True)},
+    **{f"MAX_GRID_DIM_{axis}": size for axis, size in zip("XYZ", MAX_GRID, strict=True)},
     "MAX_SHARED_MEMORY_PER_BLOCK": 48 * 1024,
     "MAX_THREADS_PER_MULTI_PROCESSOR": 2048,
     "MAX_BLOCKS_PER_MULTIPROCESSOR": 32,

@@ -7,9 +7,8 @@ from os import PathLike
 
 from ..errors import InputError
 from ..simulator.accepted import Acceptances
-from ..simulator.findings import Finding, Findings
+from ..simulator.findings import Finding, Findings, counted
 from ..simulator.report import Report
-from ..simulator.sarif import sarif_log
 from ..source import file_label
 
 
@@ -73,10 +72,6 @@ class Found(Findings):
         }
         return json.dumps(data, indent=2)
 
-    def as_sarif(self, root: str | PathLike[str] = ".") -> str:
-        """The findings as a SARIF 2.1.0 log; root: folder that paths are relative to."""
-        return json.dumps(sarif_log(self.findings, root), indent=2)
-
     def html(self, path: str | PathLike[str]) -> None:
         """Write a replay of the first launch that has problems, a page for a browser.
 
@@ -107,9 +102,3 @@ class Found(Findings):
         for part in [*self.earlier, self]:
             whole.take(part)
         return whole
-
-
-def counted(number: int, what: str) -> str:
-    """ "1 launch", "2 launches"."""
-    plural = what + ("es" if what.endswith("ch") else "s")
-    return f"{number:,} {what if number == 1 else plural}"

@@ -33,7 +33,6 @@ class Watcher(Protocol):
     """Whom arrays ask: a `session.Session`."""
 
     def touch(self, memory: np.ndarray, writes: bool, item: Any = ...) -> None: ...
-
     def is_watching(self) -> bool: ...
 
 
@@ -87,33 +86,21 @@ class HostArray(np.ndarray, metaclass=Fixed):
         return function(*read_all(arguments), **read_all(options))
 
 
-def reading(name: str) -> Callable:
+def asking(name: str, writes: bool) -> Callable:
+    """A method of NumPy's that touches the elements."""
     inherited = getattr(np.ndarray, name)
 
     def method(self: HostArray, *arguments: Any, **options: Any) -> Any:
-        self._lab_touch(writes=False)
-        plain = plain_array(self)
-        return inherited(plain, *map(plain_array, arguments), **options)
+        self._lab_touch(writes)
+        return inherited(plain_array(self), *map(plain_array, arguments), **options)
 
     method.__name__ = name
     return method
 
 
-def writing(name: str) -> Callable:
-    inherited = getattr(np.ndarray, name)
-
-    def method(self: HostArray, *arguments: Any, **options: Any) -> Any:
-        self._lab_touch(writes=True)
-        return inherited(plain_array(self), *arguments, **options)
-
-    method.__name__ = name
-    return method
-
-
-for make, names in ((reading, READING), (writing, WRITING)):
-    for name in names:
-        if hasattr(np.ndarray, name):  # some are gone in NumPy 2
-            type.__setattr__(HostArray, name, make(name))
+for name in (*READING, *WRITING):
+    if hasattr(np.ndarray, name):  # some are gone in NumPy 2
+        type.__setattr__(HostArray, name, asking(name, name in WRITING))
 
 
 def watched(session: Watcher, array: np.ndarray) -> HostArray:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..source import parts_of
 from .host_array import HARMLESS, READING, WRITING, HostArray, Watcher
 from .places import is_users
 
@@ -248,5 +249,5 @@ def seen_through_views(node: ast.expr, parents: dict[ast.AST, ast.AST]) -> ast.A
 
 def is_slice(node: ast.Subscript) -> bool:
     """Whether an array's part of this index is a view, and still to be read."""
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    return isinstance(node.ctx, ast.Load) and any(isinstance(part, ast.Slice) for part in parts)
+    is_read = isinstance(node.ctx, ast.Load)
+    return is_read and any(isinstance(part, ast.Slice) for part in parts_of(node.slice))

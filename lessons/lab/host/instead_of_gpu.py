@@ -4,7 +4,7 @@ import importlib
 import sys
 import types
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from numba import cuda
@@ -107,7 +107,7 @@ def replaced(session: Session) -> Iterator[None]:
         session.end()
         if later in sys.meta_path:
             sys.meta_path.remove(later)
-        patches.undo()
+        patches.close()
 
 
 def inner_modules(session: Session, front: Any) -> dict[str, dict[str, Any]]:
@@ -151,15 +151,20 @@ def class_of_kernels(front: Any) -> type:
     return CUDADispatcher
 
 
-class Patches:
-    """Attributes that are replaced for a while."""
+class Patches(ExitStack):
+    """Attributes that are replaced until it is closed."""
 
     def __init__(self) -> None:
-        self.done: list[tuple[Any, str, Any]] = []  # owner, name, former value
+        super().__init__()
         self.functions: list[tuple[Any, Any]] = []  # function of Numba's, what replaces it
+        self.callback(lambda: exchange([(new, former) for former, new in self.functions]))
 
     def set(self, owner: Any, name: str, value: Any) -> None:
-        self.done.append((owner, name, vars(owner).get(name, MISSING)))
+        former = vars(owner).get(name, MISSING)
+        if former is MISSING:
+            self.callback(delattr, owner, name)
+        else:
+            self.callback(setattr, owner, name, former)
         setattr(owner, name, value)
 
     def replace(self, module: types.ModuleType, name: str, value: Any) -> None:
@@ -172,14 +177,6 @@ class Patches:
     def everywhere(self) -> None:
         """Replace functions, too, where somebody has written `from numba.cuda import ...`."""
         exchange(self.functions)
-
-    def undo(self) -> None:
-        for owner, name, former in reversed(self.done):
-            if former is MISSING:
-                delattr(owner, name)
-            else:
-                setattr(owner, name, former)
-        exchange([(value, original) for original, value in self.functions])
 
 
 def exchange(pairs: Iterable[tuple[Any, Any]]) -> None:

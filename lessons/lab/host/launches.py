@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 INSPECTIONS = (
     "inspect_asm", "inspect_llvm", "inspect_sass", "inspect_sass_cfg", "inspect_lto_ptx",
 )  # fmt: skip
+UNKNOWN = (
+    "get_regs_per_thread", "get_shared_mem_per_block", "get_local_mem_per_thread",
+    "get_const_mem_size",
+)  # fmt: skip
 # The others are about compiling for a GPU.
 KEPT_OPTIONS = ("device", "inline", "fastmath", "extensions")
 
@@ -157,19 +161,14 @@ def kernel_methods(session: "Session") -> dict[str, Callable]:
 
         return method
 
-    methods: dict[str, Callable] = {
+    return {
         **{name: inspect(name) for name in INSPECTIONS},
+        **{name: unknown_without_gpu(name) for name in UNKNOWN},
         "configure": configure,
         "__getitem__": getitem,
         "forall": forall,
         "specialize": specialize,
     }
-    for name in (
-        "get_regs_per_thread", "get_shared_mem_per_block", "get_local_mem_per_thread",
-        "get_const_mem_size",
-    ):  # fmt: skip
-        methods[name] = unknown_without_gpu(name)
-    return methods
 
 
 def unknown_without_gpu(name: str) -> Callable:

@@ -100,19 +100,8 @@ class Order:
         known[stream] = self.issued[stream]
         return known[stream]
 
-    def note(
-        self,
-        memory: np.ndarray,
-        writes: bool,
-        stream: int,
-        number: int,
-        what: str,
-        place: HostPlace,
-        source: np.ndarray | None = None,
-        arrives: np.ndarray | None = None,
-    ) -> None:
-        """Remember what the operation `number` of a stream does to memory."""
-        access = Access(memory, writes, stream, number, what, place, source, arrives)
+    def note(self, access: Access) -> None:
+        """Remember what an operation of a stream does to memory."""
         # Whoever is not after the former is not after this one either.
         self.pending = [a for a in self.pending if not supersedes(access, a)]
         self.pending.append(access)

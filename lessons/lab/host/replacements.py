@@ -126,22 +126,19 @@ def array_functions(session: "Session") -> dict[str, Callable]:
     def is_cuda_array(obj: Any) -> bool:
         return hasattr(obj, "__cuda_array_interface__")
 
+    def open_ipc_array(*arguments: object, **options: object) -> None:
+        raise InputError("cuda.open_ipc_array needs a GPU: the lab has none to take memory from")
+
     return {
-        "to_device": to_device,
-        "device_array": device_array,
-        "device_array_like": device_array_like,
-        "pinned_array": host_array,
-        "pinned_array_like": host_array_like,
-        "mapped_array": host_array,
-        "mapped_array_like": host_array_like,
-        "managed_array": host_array,
-        "pinned": pinned,
-        "mapped": mapped,
-        "as_cuda_array": as_cuda_array,
-        "is_cuda_array": is_cuda_array,
-        "from_cuda_array_interface": from_cuda_array_interface,
-        "open_ipc_array": refusal("open_ipc_array"),
+        **named(to_device, device_array, device_array_like, pinned, mapped),
+        **named(as_cuda_array, is_cuda_array, from_cuda_array_interface, open_ipc_array),
+        **dict.fromkeys(("pinned_array", "mapped_array", "managed_array"), host_array),
+        **dict.fromkeys(("pinned_array_like", "mapped_array_like"), host_array_like),
     }
+
+
+def named(*functions: Callable) -> dict[str, Callable]:
+    return {function.__name__: function for function in functions}
 
 
 def stream_functions(session: "Session") -> dict[str, Callable]:
@@ -167,14 +164,9 @@ def stream_functions(session: "Session") -> dict[str, Callable]:
         session.order.wait_for_everything()
 
     return {
-        "stream": stream,
-        "external_stream": external_stream,
-        "default_stream": default_stream,
+        **named(stream, external_stream, default_stream, event, event_elapsed_time, synchronize),
         "legacy_default_stream": default_stream,
         "per_thread_default_stream": default_stream,
-        "event": event,
-        "event_elapsed_time": event_elapsed_time,
-        "synchronize": synchronize,
     }
 
 
@@ -208,25 +200,18 @@ def device_functions(session: "Session", functions: dict[str, Callable]) -> dict
     def nothing(*arguments: object, **options: object) -> None:
         return None
 
+    supported = "is_supported_version", "is_float16_supported", "is_bfloat16_supported"
     return {
-        "select_device": select_device,
+        **named(select_device, current_context, detect),
+        **dict.fromkeys(("is_available", *supported), lambda: True),
+        **dict.fromkeys(("cuda_error", "close", "profile_start", "profile_stop"), nothing),
         "get_current_device": lambda: devices.current.device,
-        "current_context": current_context,
         "list_devices": lambda: devices,
         "gpus": devices,
-        "is_available": lambda: True,
-        "is_supported_version": lambda: True,
-        "is_float16_supported": lambda: True,
-        "is_bfloat16_supported": lambda: True,
         "compile_ptx_for_current_device": for_current_device("compile_ptx"),
         "compile_for_current_device": for_current_device("compile"),
-        "cuda_error": nothing,
-        "detect": detect,
-        "close": nothing,
         "defer_cleanup": lambda: devices.current.defer_cleanup(),
         "profiling": nothing_to_do,
-        "profile_start": nothing,
-        "profile_stop": nothing,
         "runtime": SimpleNamespace(
             get_version=lambda: RUNTIME_VERSION, is_supported_version=lambda: True
         ),
@@ -253,17 +238,7 @@ def driver_functions(session: "Session") -> dict[str, Any]:
         return array._lab_data.reshape(-1).view(np.uint8)
 
     return {
-        "device_to_host": device_to_host,
-        "host_to_device": host_to_device,
+        **named(device_to_host, host_to_device, device_memset, device_pointer),
         "device_to_device": host_to_device,
-        "device_memset": device_memset,
-        "device_pointer": device_pointer,
         "get_version": lambda: RUNTIME_VERSION,
     }
-
-
-def refusal(name: str) -> Callable:
-    def refuse(*arguments: object, **options: object) -> None:
-        raise InputError(f"cuda.{name} needs a GPU: the lab has none to take memory from")
-
-    return refuse

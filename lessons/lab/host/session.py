@@ -16,7 +16,7 @@ from ..simulator.options import BUDGET
 from ..simulator.report import Report
 from ..simulator.run import checked_run
 from ..source import read_source
-from .arguments import Prepared, extended, memory_of, places_of, prepare, types_of
+from .arguments import Prepared, extended, memory_of, places_of, types_of
 from .device_array import DeviceArray, Room, adopted, garbage_like, plain
 from .found import Found
 from .host_array import HostArray, plain_array, watched
@@ -91,9 +91,10 @@ class Session(Found):
         if queue == DEFAULT:
             self.order.wait_for_stream(HOST, DEFAULT)
             return memory if new else target
-        self.order.note(data, False, queue, number, "a copy to the host", place)
+        self.order.note(Access(data, False, queue, number, "a copy to the host", place))
         arrives = None if waits else brought.copy()
-        self.order.note(memory, True, queue, number, "its copy to the host", place, arrives=arrives)
+        what = "its copy to the host"
+        self.order.note(Access(memory, True, queue, number, what, place, arrives=arrives))
         if new and stores_into_an_array("copy_to_host"):
             self.touch(memory, writes=False)
         # Copying one array into another asks neither of them.
@@ -117,10 +118,11 @@ class Session(Found):
             if not on_device:
                 self.order.wait_for_stream(HOST, DEFAULT)
             return
-        self.order.note(data, True, queue, number, "a copy to the device", place)
+        self.order.note(Access(data, True, queue, number, "a copy to the device", place))
         if on_device or self.is_pinned(source):
             kept = None if on_device else memory.copy()
-            self.order.note(memory, False, queue, number, "its copy to the device", place, kept)
+            what = "its copy to the device"
+            self.order.note(Access(memory, False, queue, number, what, place, kept))
 
     def write_element(self, data: np.ndarray, item: Any, value: Any, stream: Any) -> None:
         """data[item] = value, for an array on the device."""
@@ -129,7 +131,7 @@ class Session(Found):
         self.use(queue, data, True, "a copy to the device", place)
         data[item] = value
         if queue != DEFAULT:
-            self.order.note(data, True, queue, number, "a copy to the device", place)
+            self.order.note(Access(data, True, queue, number, "a copy to the device", place))
 
     def watch_ordinary(self, queue: int, number: int) -> None:
         """An operation writes an ordinary array, which does not tell who reads it."""
@@ -214,8 +216,12 @@ class Session(Found):
             some = f"all {some}" if count > 1 else some
             where = ": was it given to a launch, and does a guard let any thread of it write?"
         message = f"the host {does} {some} of an array of the device that no thread has written"
+        self.find_here("unwritten", message + where)
+
+    def find_here(self, kind: str, message: str) -> None:
+        """A finding at the line of the user's code that is running."""
         place = host_place()
-        self.add(Finding("unwritten", place.line, message + where, file=place.file))
+        self.add(Finding(kind, place.line, message, file=place.file))
 
     def touch(self, memory: np.ndarray, writes: bool, item: Any = ...) -> None:
         """The host reads or writes memory that the device uses, too. item: of it, this part."""
@@ -272,12 +278,11 @@ class Session(Found):
 
     def find_early_time(self) -> None:
         """The host asks for the time of an event that the device may not have reached."""
-        place = host_place()
         message = (
             "the host asks for the time between two events here, but one of them may not be "
             "reached: call event.synchronize() before"
         )
-        self.add(Finding("unsynchronised", place.line, message, file=place.file))
+        self.find_here("unsynchronised", message)
 
     def find_unsynchronised(self, place: HostPlace, message: str, access: Access) -> None:
         self.too_early.add((access.stream, access.number))
@@ -295,7 +300,7 @@ class Session(Found):
         self.check_devices(kernel, arguments)
         for memory in memory_of(arguments):
             self.order.deliver(memory)
-        prepared = prepare(kernel, arguments)
+        prepared = Prepared(kernel, arguments)
         number = self.order.enqueue(queue)
         before = [memory.copy() for memory in prepared.shared] if queue or prepared.visible else []
         waits = prepared.returns_to_host
@@ -318,7 +323,7 @@ class Session(Found):
         for memory, old in zip(prepared.shared if before else (), before, strict=True):
             writes = not same_bytes(memory, old)
             self.use(queue, memory, writes, what, place)
-            self.order.note(memory, writes, queue, number, what, place)
+            self.order.note(Access(memory, writes, queue, number, what, place))
         if prepared.returns_to_host and queue == DEFAULT:
             self.order.wait_for_stream(HOST, DEFAULT)
         elif prepared.returns_to_host:
@@ -326,7 +331,7 @@ class Session(Found):
 
     def check_devices(self, kernel: Callable, arguments: Sequence[Any]) -> None:
         """A finding for an array that lies on another device than the launch."""
-        here, place = self.current.stack[-1], host_place()
+        here = self.current.stack[-1]
         for number, argument in enumerate(arguments, 1):
             if isinstance(argument, DeviceArray) and argument._lab_room.device != here:
                 message = (
@@ -334,7 +339,7 @@ class Session(Found):
                     f"and the kernel runs on device {here}, which cannot reach it: make the array "
                     "where it is used"
                 )
-                self.add(Finding("out-of-bounds", place.line, message, file=place.file))
+                self.find_here("out-of-bounds", message)
 
     def warn_of_size(self, name: str, chosen: Configuration) -> None:
         threads = volume(chosen.grid) * volume(chosen.block)

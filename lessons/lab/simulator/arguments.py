@@ -13,7 +13,7 @@ from ..bfloat16 import scalar_of_ml_dtypes
 from ..compile_checks import calls_in, nodes_in, sources_reached
 from ..names import resolve
 from ..numba_types import typed
-from ..source import Source, called_source, read_source
+from ..source import Source, called_source, parts_of, read_source
 from .findings import Place
 from .memory.arrays import (
     ArrayView,
@@ -32,19 +32,10 @@ KINDS = "iufbcVMmSU"  # of the elements of an array: numbers, records, times, te
 DOUBLES = (np.dtype(np.float64), np.dtype(np.complex128))
 
 
-def names_of_parameters(source: Source) -> list[str]:
-    return [argument.arg for argument in source.tree.args.args]
-
-
 def check_arguments(source: Source, arguments: Sequence[object]) -> None:
     """Raises `TypeError` for arguments that cannot be passed to the kernel."""
-    names = names_of_parameters(source)
-    if len(names) != len(arguments):
-        raise TypeError(
-            f"{source.function.__name__} takes {len(names)} arguments ({', '.join(names)}), "
-            f"but {len(arguments)} were given"
-        )
-    for name, value in zip(names, arguments, strict=True):
+    source.require_count(arguments)
+    for name, value in zip(source.parameters, arguments, strict=True):
         check_argument(name, value)
 
 
@@ -76,7 +67,7 @@ def wrap_arguments(
 
     An array of doubles asks for doubles.
     """
-    names = names_of_parameters(report.source)
+    names = report.source.parameters
     arrays = arrays_of(report.source, arguments)
     if any(array.dtype in DOUBLES for array in arrays.values()):
         report.doubles_asked_for = True
@@ -93,7 +84,7 @@ def wrap_arguments(
 def arrays_of(source: Source, arguments: Sequence[object]) -> dict[str, np.ndarray]:
     """The arrays among a kernel's arguments, by name."""
     arrays: dict[str, np.ndarray] = {}
-    collect_arrays(names_of_parameters(source), arguments, arrays)
+    collect_arrays(source.parameters, arguments, arrays)
     return arrays
 
 
@@ -173,7 +164,7 @@ def stores_nothing(source: Source) -> bool:
 
 
 def count_indices(index: ast.expr) -> int:
-    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    parts = parts_of(index)
     return 0 if any(isinstance(part, ast.Slice) for part in parts) else len(parts)
 
 

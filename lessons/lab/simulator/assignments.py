@@ -8,7 +8,6 @@ import numpy as np
 from ..bfloat16 import BFloat16, operate
 from ..numba_types import Number, TypeProblem, binary
 from .context import Context
-from .expressions.arithmetic_advice import Narrowing
 from .expressions.evaluate import Expressions
 from .memory.arrays import ArrayView
 from .stops import Unsupported
@@ -22,7 +21,7 @@ class Assignments:
     def __init__(self, context: Context, expressions: Expressions) -> None:
         self.memory = context.memory
         self.expressions = expressions
-        self.narrowing = Narrowing(context.team, context.reporter)
+        self.narrowing = expressions.calls.narrowing
         self.variables = expressions.variables
         self.indexing = expressions.indexing
         self.arrays = expressions.arrays
@@ -67,15 +66,24 @@ class Assignments:
             )
         return value
 
-    def store_element(self, target: ast.Subscript, value: object, mask: Mask) -> None:
+    def place(self, target: ast.Subscript, mask: Mask) -> tuple[ArrayView, list[Number] | None]:
+        """(array, indices) of an element; (part of the array, None) of a row or a slice."""
         array = self.expressions.evaluate(target.value, mask)
         if isinstance(array, tuple):
             raise Unsupported(
                 target, f"`{ast.unparse(target.value)}` is a tuple and cannot be changed"
             )
         view, indices = self.indexing.place(target, array, mask)
-        if indices is None or len(indices) < len(view.shape):
-            self.arrays.fill(target, self.part_of(target, view, indices, mask), value, mask)
+        if indices is not None and len(indices) < len(view.shape):
+            row = self.memory.load(view, indices, mask, target)
+            assert isinstance(row, ArrayView)
+            return row, None
+        return view, indices
+
+    def store_element(self, target: ast.Subscript, value: object, mask: Mask) -> None:
+        view, indices = self.place(target, mask)
+        if indices is None:
+            self.arrays.fill(target, view, value, mask)
         elif view.dtype.fields:
             self.arrays.store(target, view, indices, value, mask)
         else:
@@ -83,16 +91,6 @@ class Assignments:
             if view.dtype.itemsize < number.dtype.itemsize:
                 self.narrowing.check(target, number, view.dtype, mask)
             self.memory.store(view, indices, number, mask, target)
-
-    def part_of(
-        self, target: ast.Subscript, view: ArrayView, indices: list[Number] | None, mask: Mask
-    ) -> ArrayView:
-        """The row that some of the indices name, or the slice."""
-        if indices is None:
-            return view
-        row = self.memory.load(view, indices, mask, target)
-        assert isinstance(row, ArrayView)
-        return row
 
     def as_element(self, target: ast.expr, view: ArrayView, value: object) -> Number:
         if isinstance(value, (str, bytes)) and view.dtype.kind in "SU":
@@ -132,14 +130,9 @@ class Assignments:
         return mask
 
     def change_element(self, node: ast.AugAssign, target: ast.Subscript, mask: Mask) -> None:
-        array = self.expressions.evaluate(target.value, mask)
-        if isinstance(array, tuple):
-            raise Unsupported(
-                target, f"`{ast.unparse(target.value)}` is a tuple and cannot be changed"
-            )
-        view, indices = self.indexing.place(target, array, mask)
-        if indices is None or len(indices) < len(view.shape):
-            self.change_array(node, self.part_of(target, view, indices, mask), mask)
+        view, indices = self.place(target, mask)
+        if indices is None:
+            self.change_array(node, view, mask)
             return
         old = self.memory.load(view, indices, mask, target)
         number = self.as_element(target, view, self.combine(node, old, mask))

@@ -1,7 +1,11 @@
 """What is wrong with a kernel: each finding with its kind, its words, and its place as fields."""
 
+import json
 from collections.abc import Iterable
-from typing import NamedTuple
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from ..dimensions import Dim3
 from ..errors import ProblemsFound
@@ -111,10 +115,23 @@ class Findings:
                 first.setdefault((finding.file, finding.line), finding)
         return list(first.values())
 
+    def as_sarif(self, root: str | PathLike[str] = ".") -> str:
+        """The findings as a SARIF 2.1.0 log, which code hosts show beside a pull request's lines.
+
+        root: folder that the paths of files are relative to, usually the repository's.
+        """
+        return json.dumps(sarif_log(self.findings, root), indent=2)
+
     def raise_if_problems(self) -> None:
         """Raise `ProblemsFound`, with the summary as its text, if there are any but advice."""
         if not self.ok:
             raise ProblemsFound(str(self))
+
+
+def counted(number: int, what: str) -> str:
+    """ "1 launch", "2 launches"."""
+    plural = what + ("es" if what.endswith("ch") else "s")
+    return f"{number:,} {what if number == 1 else plural}"
 
 
 def wanted_kinds(kinds: Iterable[str] | None, without: Iterable[str]) -> frozenset[str]:
@@ -129,3 +146,75 @@ def named(kinds: Iterable[str]) -> list[str]:
         if kind not in KINDS:
             raise ValueError(f"there is no finding of kind {kind!r}; there are {', '.join(KINDS)}")
     return listed
+
+
+# ---------------------------------------------------------------- SARIF
+
+
+Data = dict[str, Any]  # what `json.dumps` takes
+
+SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+ROOT = "SRCROOT"  # what SARIF calls the folder that paths are relative to
+
+
+def sarif_log(findings: Iterable[Finding], root: str | PathLike[str]) -> Data:
+    """A SARIF 2.1.0 log with one run. root: folder that the paths of files are relative to."""
+    folder = Path(root).resolve()
+    driver = {"name": "twothreads", "rules": [rule(kind, text) for kind, text in KINDS.items()]}
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {ROOT: {"uri": folder.as_uri() + "/"}},
+        "results": [result(finding, folder) for finding in findings],
+    }
+    return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def rule(kind: str, description: str) -> Data:
+    return {
+        "id": kind,
+        "shortDescription": {"text": description},
+        "defaultConfiguration": {"level": "note" if kind == "slow" else "error"},
+    }
+
+
+def result(finding: Finding, folder: Path) -> Data:
+    found = {
+        "ruleId": finding.kind,
+        "ruleIndex": list(KINDS).index(finding.kind),
+        "level": "note" if finding.advice else "error",
+        "message": {"text": finding.message},
+        "locations": [location(finding.file, finding.line, folder)],
+    }
+    if finding.other_line:
+        other = location(finding.other_file or finding.file, finding.other_line, folder)
+        found["relatedLocations"] = [{**other, "message": {"text": "the other access"}}]
+    if finding.accepted is not None:
+        where = "inSource" if finding.accepted_by == "comment" else "external"
+        found["suppressions"] = [{"kind": where, "justification": finding.accepted}]
+    names = ("thread", "block", "array", "index", "other_thread", "other_block")
+    known = {name: getattr(finding, name) for name in names}
+    fields = {name: value for name, value in known.items() if value is not None}
+    if fields:
+        found["properties"] = fields
+    return found
+
+
+def location(file: str, line: int, folder: Path) -> Data:
+    return {
+        "physicalLocation": {
+            "artifactLocation": artifact(file, folder),
+            "region": {"startLine": max(line, 1)},
+        }
+    }
+
+
+def artifact(file: str, folder: Path) -> Data:
+    """Where a file is: relative to the folder, if it lies below it."""
+    path = Path(file)
+    if not path.is_absolute() and not path.exists():  # a cell of a notebook
+        return {"uri": quote(file)}
+    path = path.resolve()
+    if path.is_relative_to(folder):
+        return {"uri": quote(path.relative_to(folder).as_posix()), "uriBaseId": ROOT}
+    return {"uri": path.as_uri()}

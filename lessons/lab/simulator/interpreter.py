@@ -18,14 +18,14 @@ import numpy as np
 
 from ..source import Source
 from .assignments import Assignments
-from .context import context_of
+from .context import Context
 from .expressions.evaluate import Expressions
 from .frames import Frame, Variable
-from .loops import Loops, LoopWatch
+from .loops import Loops
 from .scheduler import Scheduler
 from .stops import AllEnded, NotSimulated, Stop, Stuck, Unsupported
 from .teams import Launch, Mask, Team, anybody, first_of
-from .values import Choice, as_number, groups_of
+from .values import Call, Choice, as_number, groups_of
 
 MAX_DEPTH = 30
 # Statements that do something, and so nothing for no thread.
@@ -48,10 +48,10 @@ class Interpreter:
     """Executes a kernel for one team."""
 
     def __init__(self, launch: Launch, team: Team, kernel: Source, scheduler: Scheduler) -> None:
-        context = context_of(launch, team, kernel, scheduler)
+        context = Context(launch, team, kernel, scheduler)
         self.team = team
         self.launch = launch
-        self.debug = launch.debug
+        self.debug = launch.options.debug
         self.for_nobody = 0  # how many of the calls that it is in are for no thread
         self.seen = launch.seen
         self.stack = context.stack
@@ -62,8 +62,7 @@ class Interpreter:
         self.expressions = Expressions(context, self.call_device_function)
         self.variables = self.expressions.variables
         assignments = Assignments(context, self.expressions)
-        watch = LoopWatch(launch, team, self.stack, self.reporter, self.whereabouts, scheduler)
-        loops = Loops(context, self.expressions, assignments, watch, self.run_body)
+        loops = Loops(context, self.expressions, assignments, self.run_body)
         # Each takes a node of its own class and a mask, and returns a mask.
         self.methods: dict[type[ast.stmt], Callable[..., Mask]] = {
             ast.Expr: self.expression,
@@ -128,7 +127,7 @@ class Interpreter:
                 text = ast.unparse(statement).splitlines()[0]
                 raise Unsupported(statement, f"`{text}` cannot be compiled for a GPU")
             self.seen.add(statement)
-            if self.launch.measure:
+            if self.launch.options.measure:
                 work.execute(line, statement, mask)
             try:
                 if self.stack.frame.has_choices:
@@ -139,7 +138,8 @@ class Interpreter:
                 return self.team.nobody
             except Unsupported:
                 # Numba leaves out what nobody reads before it looks at it.
-                if not (self.launch.compiles and is_never_read(statement, self.stack.source.tree)):
+                unread = is_never_read(statement, self.stack.source.tree)
+                if not (unread and self.launch.options.compiles):
                     raise
             if self.team.ended is not None:
                 mask = self.team.going_on(mask)
@@ -254,16 +254,12 @@ class Interpreter:
             place=self.reporter.place_of(first_of(mask)),
         )
         self.team.end(mask)
-        for frame in (self.stack.frame, *self.stack.callers):
-            frame.live = frame.live & ~mask
-        self.whereabouts.leave_kernel(node, mask)
-        self.recorder.note("return", node, mask)
-        return self.team.nobody
+        return self.leave_kernel(node, mask)
 
     def leave_kernel(self, node: ast.stmt, mask: Mask) -> Mask:
         """`return` from the kernel ends a thread."""
-        frame = self.stack.frame
-        frame.live = frame.live & ~mask
+        for frame in (self.stack.frame, *self.stack.callers):
+            frame.live = frame.live & ~mask
         self.whereabouts.leave_kernel(node, mask)
         self.recorder.note("return", node, mask)
         return self.team.nobody
@@ -271,26 +267,20 @@ class Interpreter:
     # ------------------------------------------------------------ device functions
 
     def call_device_function(
-        self,
-        node: ast.Call,
-        source: Source,
-        arguments: Sequence[object],
-        keywords: dict[str, object],
-        mask: Mask,
-        enclosing: Frame | None = None,
+        self, source: Source, call: Call, enclosing: Frame | None = None
     ) -> object:
-        """Run a device function for the threads in `mask`. Returns what it returns.
+        """Run a device function for the threads that call. Returns what it returns.
 
         enclosing: the call that defined the function, if a kernel did.
         """
-        name = source.function.__name__
+        node, mask, name = call.node, call.mask, source.function.__name__
         if self.for_nobody and source is self.stack.frame.source:
             return np.bool_(False)  # it calls itself, and no thread is there to end it
         if self.stack.depth >= MAX_DEPTH:
             message = f"{name} calls itself: this simulator follows that {MAX_DEPTH} calls deep"
             raise NotSimulated(node, message)
         try:
-            bound = inspect.signature(source.function).bind(*arguments, **keywords)
+            bound = inspect.signature(source.function).bind(*call.arguments, **call.keywords)
         except TypeError as error:
             raise Unsupported(node, f"{name}: {error}") from None
         bound.apply_defaults()

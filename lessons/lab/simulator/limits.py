@@ -1,7 +1,7 @@
 """Launches that are too large: for any GPU, or for the memory that the simulator has."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,60 +23,42 @@ CONTROL_GROUP = Path("/sys/fs/cgroup/memory.max")  # a container's limit
 def check_limits(
     report: Report, arguments: Iterable[object], dynamic_shared: int, blocks: int
 ) -> None:
-    """A finding for each limit that a launch exceeds.
+    """A finding for a limit that a launch exceeds.
 
     dynamic_shared: bytes per block. blocks: how many are to run.
     """
-    check_dynamic_shared(report, dynamic_shared)
-    check_block(report)
-    check_grid(report)
-    check_cooperative(report)
+    for message in exceeded(report, dynamic_shared):
+        report.add("limits", report.source.tree.lineno, message)
     check_memory(report, arguments, blocks)
 
 
-def check_dynamic_shared(report: Report, size: int) -> None:
-    if size > MAX_SHARED_BYTES:
-        message = (
-            f"{size:,} bytes of dynamic shared memory: a block has {MAX_SHARED_BYTES:,}. Many GPUs "
-            "have more, but a launch only gets it after the driver was asked to raise the kernel's "
-            "limit, and Numba has no call for that"
+def exceeded(report: Report, dynamic_shared: int) -> Iterator[str]:
+    """What is beyond any GPU's limits."""
+    if dynamic_shared > MAX_SHARED_BYTES:
+        yield (
+            f"{dynamic_shared:,} bytes of dynamic shared memory: a block has {MAX_SHARED_BYTES:,}. "
+            "Many GPUs have more, but a launch only gets it after the driver was asked to raise "
+            "the kernel's limit, and Numba has no call for that"
         )
-        report.add("limits", report.source.tree.lineno, message)
-
-
-def check_block(report: Report) -> None:
-    line = report.source.tree.lineno
-    threads = volume(report.block)
+    blocks, threads = volume(report.grid), volume(report.block)
     if threads > MAX_THREADS:
-        message = (
+        yield (
             f"a block of {threads:,} threads: the hardware allows "
             f"{MAX_THREADS:,}; use smaller blocks and more of them"
         )
-        report.add("limits", line, message)
-        return
     for axis, size, limit in zip("xyz", report.block, MAX_BLOCK, strict=True):
         if size > limit:
-            message = f"a block of size {size} along {axis}: the limit is {limit}"
-            report.add("limits", line, message)
-
-
-def check_grid(report: Report) -> None:
+            yield f"a block of size {size} along {axis}: the limit is {limit}"
     for axis, size, limit in zip("xyz", report.grid, MAX_GRID, strict=True):
         if size > limit:
-            message = f"a grid of size {size:,} along {axis}: the limit is {limit:,}"
-            report.add("limits", report.source.tree.lineno, message)
-
-
-def check_cooperative(report: Report) -> None:
-    """Blocks that wait for each other must all be on the GPU at once."""
-    most = MOST_MULTIPROCESSORS * min(32, max(1, 2048 // volume(report.block)))
-    if "this_grid" in report.source.function.__code__.co_names and volume(report.grid) > most:
-        report.add(
-            "limits",
-            report.source.tree.lineno,
-            f"the {volume(report.grid):,} blocks of this kernel wait for each other, and no GPU "
-            "holds so many at once: ask max_cooperative_grid_blocks(block) of the compiled kernel, "
-            "and let each block do more",
+            yield f"a grid of size {size:,} along {axis}: the limit is {limit:,}"
+    # Blocks that wait for each other must all be on the GPU at once.
+    most = MOST_MULTIPROCESSORS * min(32, max(1, 2048 // threads))
+    if "this_grid" in report.source.function.__code__.co_names and blocks > most:
+        yield (
+            f"the {blocks:,} blocks of this kernel wait for each other, and no GPU holds so many "
+            "at once: ask max_cooperative_grid_blocks(block) of the compiled kernel, and let each "
+            "block do more"
         )
 
 
@@ -89,9 +71,7 @@ def check_memory(report: Report, arguments: Iterable[object], blocks: int) -> No
     arrays = [value for value in arguments if isinstance(value, np.ndarray)]
     elements = sum(own_elements(array).size for array in arrays)
     needed = threads * BYTES_PER_THREAD + elements * BYTES_PER_ELEMENT
-    if needed < SMALL:
-        return
-    there = memory_of_this_machine()
+    there = memory_of_this_machine() if needed >= SMALL else needed
     if needed <= there:
         return
     report.add(

@@ -51,8 +51,8 @@ class Plan(NamedTuple):
     must_be_seen: tuple[ast.stmt, ...]
 
 
-# A variable as a loop finds it: its name, its type, and whether it has one value per thread.
-Kind = tuple[str, np.dtype, bool]
+# Variables as a loop finds them: the name, the type, and whether there is one value per thread.
+Kinds = tuple[tuple[str, np.dtype, bool], ...]
 
 
 def plan_of(loop: AnyLoop, source: Source) -> Plan | None:
@@ -136,7 +136,7 @@ def branches_in(statements: list[ast.stmt]) -> Iterator[ast.If]:
 
 
 @functools.lru_cache(maxsize=256)
-def compile_loop(plan: Plan, kinds: tuple[Kind, ...]) -> Any:
+def compile_loop(plan: Plan, kinds: Kinds) -> Any:
     """A function with the parameters of `chunk_text`; None if Numba would change a type.
 
     kinds: of `plan.read`, then of `plan.written`.

@@ -2,7 +2,6 @@
 
 import ast
 import functools
-import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,21 +10,19 @@ from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
-from ..source import Source
+from ..source import Source, is_element, names_in
 from ..uninterrupted import uninterrupted
 from .assignments import Assignments
 from .context import Context
 from .expressions.evaluate import Expressions
 from .expressions.python_functions import range_limits
-from .frames import CallStack, Loop, Variable
-from .loop_compiler import AnyLoop, Kind, Plan, compile_loop, plan_of
+from .frames import Loop, Variable
+from .loop_compiler import AnyLoop, Kinds, Plan, compile_loop, plan_of
 from .memory.arrays import Memory
 from .memory.out_of_bounds import assigned
-from .reporter import Reporter
-from .scheduler import Scheduler, Wait
+from .scheduler import Wait
 from .stops import Stop, Stuck
 from .teams import WARP, Launch, Mask, Team, anybody, first_of
-from .whereabouts import Whereabouts
 
 # ---------------------------------------------------------------- loops that wait, and the budget
 
@@ -59,21 +56,13 @@ class Waiting:
 class LoopWatch:
     """Looks at every round of a team's `while` loops."""
 
-    def __init__(
-        self,
-        launch: Launch,
-        team: Team,
-        stack: CallStack,
-        reporter: Reporter,
-        whereabouts: Whereabouts,
-        scheduler: Scheduler,
-    ) -> None:
-        self.launch = launch
-        self.team = team
-        self.stack = stack
-        self.reporter = reporter
-        self.whereabouts = whereabouts
-        self.scheduler = scheduler
+    def __init__(self, context: Context) -> None:
+        self.launch = context.launch
+        self.team = context.team
+        self.stack = context.stack
+        self.reporter = context.reporter
+        self.whereabouts = context.whereabouts
+        self.scheduler = context.scheduler
 
     def enter(self) -> Waiting:
         return Waiting(self.launch, self.team)
@@ -221,7 +210,7 @@ class LoopWatch:
             return
         launch.report.budget_used_up |= launch.rounds_left < 0
         if not launch.cancelled and not launch.lost:
-            why = f"the budget of {launch.budget:,} rounds of loops is used up"
+            why = f"the budget of {launch.options.budget:,} rounds of loops is used up"
             self.report_endless(node, running, rounds, why)
         raise Stop
 
@@ -297,10 +286,6 @@ def matter(loop: ast.While) -> frozenset[str]:
     return frozenset(matter)
 
 
-def names_in(node: ast.AST) -> Iterator[str]:
-    return (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
-
-
 PURE = (
     "min", "max", "abs", "len", "range", "int", "float", "bool", "round", "divmod", "pow",
     "int32", "int64", "uint32", "uint64", "float32", "float64",
@@ -324,7 +309,7 @@ def deciding(loop: ast.While) -> tuple[ast.expr, ...]:
                     made_of.setdefault(name, []).append(value)
     known: set[str] = set()
     for test in tests:  # which grows meanwhile
-        for name in set(names_in(test)) - known:
+        for name in names_in(test) - known:
             known.add(name)
             tests += made_of.get(name, [])
     return tuple(tests)
@@ -333,7 +318,7 @@ def deciding(loop: ast.While) -> tuple[ast.expr, ...]:
 @functools.lru_cache(maxsize=1024)
 def decide(loop: ast.While) -> frozenset[str]:
     """The variables that decide whether a loop goes on."""
-    return frozenset(name for part in deciding(loop) for name in names_in(part))
+    return frozenset().union(*map(names_in, deciding(loop)))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -351,13 +336,6 @@ def is_pure(node: ast.AST) -> bool:
         call = ast.unparse(node.func)
         return call.removeprefix("np.") in PURE or call.startswith(("math.", "cuda.grid"))
     return not is_element(node)
-
-
-def is_element(node: ast.AST) -> TypeGuard[ast.Subscript]:
-    """Whether a node is an element of an array, and not of its shape."""
-    if not isinstance(node, ast.Subscript):
-        return False
-    return not (isinstance(node.value, ast.Attribute) and node.value.attr in ("shape", "strides"))
 
 
 def is_nap(call: ast.Call) -> bool:
@@ -552,7 +530,7 @@ class ComputingLoops:
     def enter(self, node: AnyLoop) -> Progress:
         plans = self.launch.plans
         if node not in plans:
-            watched = self.launch.watch is not None  # it has to see every round
+            watched = self.launch.options.watch is not None  # it has to see every round
             plans[node] = None if watched else plan_of(node, self.stack.source)
         return Progress((self.stack.source.filename, node.lineno), plans[node])
 
@@ -571,12 +549,56 @@ class ComputingLoops:
         if kinds is None:
             return False
         compiled = uninterrupted(partial(compile_loop, plan, kinds))
-        if compiled is None:
-            return False
-        self.run(plan, compiled, kinds, running, loop, progress, limits)
-        return True
+        if compiled is not None:
+            self.run(compiled, kinds, running, loop, progress, limits)
+        return compiled is not None
 
-    def kinds(self, plan: Plan, running: Mask) -> tuple[Kind, ...] | None:
+    def run(
+        self, code: Any, kinds: Kinds, running: Mask, loop: Loop, progress: Progress, limits: Any
+    ) -> None:
+        """The rounds in compiled code, many at a time."""
+        plan: Any = progress.plan
+        positions = np.flatnonzero(running)
+        values = [self.value(name, positions, is_vector) for name, _, is_vector in kinds]
+        ends = [self.team.full(limit)[positions].astype(np.int64) for limit in limits]
+        branches = np.zeros((len(plan.branches), 2), np.int64)
+        going_on = np.arange(len(positions))
+        while len(going_on):
+            status, rounds = np.zeros((2, len(going_on)), np.int64)
+            parts = [v[going_on] if np.ndim(v) else v for v in (*ends, *values)]
+            warps = positions[going_on] // WARP
+            next_rounds = partial(code, CHUNK, warps, status, rounds, branches, *parts)
+            if code.signatures:
+                next_rounds()
+            else:  # Numba compiles at the first call
+                uninterrupted(next_rounds)
+            for whole, part in zip((*ends, *values), parts, strict=True):
+                if np.ndim(whole):
+                    whole[going_on] = part
+            loop.broken = loop.broken | self.mask_of(positions[going_on[status == 2]])
+            still_there = self.mask_of(positions[going_on])
+            if self.launch.options.measure:
+                most = np.zeros(self.team.size // WARP, np.int64)
+                np.maximum.at(most, warps, rounds)
+                line = self.stack.line_of_kernel
+                self.launch.report.work.repeat(line, plan.loop, int(most.sum()))
+            progress.rounds += int(rounds.max())
+            self.watch.spend_round(plan.loop, still_there, progress.rounds, int(rounds.max()))
+            going_on = going_on[status == 0]
+            if len(going_on) and isinstance(plan.loop, ast.While):
+                still_there = self.mask_of(positions[going_on])
+                now = {name: v[going_on] if np.ndim(v) else v
+                       for (name, _, _), v in zip(kinds, values, strict=True)}  # fmt: skip
+                self.watch.look_ahead(plan.loop, still_there, progress.rounds, now)
+        for name, value in zip(plan.written, values[len(plan.read) :], strict=True):
+            self.keep(name, positions, value)
+        for node, (taken, divergent) in zip(plan.branches, branches.tolist(), strict=True):
+            if self.launch.options.measure:
+                traffic = self.recorder.traffic_of_line(node)
+                traffic.branches += taken
+                traffic.divergent += divergent
+
+    def kinds(self, plan: Plan, running: Mask) -> Kinds | None:
         """The variables as they are; None if one is not a number, or has no value somewhere."""
         kinds = []
         for name in (*plan.read, *plan.written):
@@ -589,56 +611,10 @@ class ComputingLoops:
             kinds.append((name, variable.value.dtype, is_vector))
         return tuple(kinds)
 
-    def run(
-        self,
-        plan: Plan,
-        compiled: Any,
-        kinds: tuple[Kind, ...],
-        running: Mask,
-        loop: Loop,
-        progress: Progress,
-        limits: tuple[Any, ...],
-    ) -> None:
-        positions = np.flatnonzero(running)
-        values = [self.value(name, positions, is_vector) for name, _, is_vector in kinds]
-        ends = [self.team.full(limit)[positions].astype(np.int64) for limit in limits]
-        branches = np.zeros((len(plan.branches), 2), np.int64)
-        going_on = np.arange(len(positions))
-        while len(going_on):
-            status, rounds = np.zeros((2, len(going_on)), np.int64)
-            parts = [v[going_on] if np.ndim(v) else v for v in (*ends, *values)]
-            warps = positions[going_on] // WARP
-            next_rounds = partial(compiled, CHUNK, warps, status, rounds, branches, *parts)
-            if compiled.signatures:
-                next_rounds()
-            else:  # Numba compiles at the first call
-                uninterrupted(next_rounds)
-            for whole, part in zip((*ends, *values), parts, strict=True):
-                if np.ndim(whole):
-                    whole[going_on] = part
-            broken = positions[going_on[status == 2]]
-            if len(broken):
-                loop.broken = loop.broken.copy()
-                loop.broken[broken] = True
-            still_there = self.team.nobody.copy()
-            still_there[positions[going_on]] = True
-            if self.launch.measure:
-                most = np.zeros(self.team.size // WARP, np.int64)
-                np.maximum.at(most, warps, rounds)
-                line = self.stack.line_of_kernel
-                self.launch.report.work.repeat(line, plan.loop, int(most.sum()))
-            progress.rounds += int(rounds.max())
-            self.watch.spend_round(plan.loop, still_there, progress.rounds, int(rounds.max()))
-            going_on = going_on[status == 0]
-            if len(going_on) and isinstance(plan.loop, ast.While):
-                still_there = self.team.nobody.copy()
-                still_there[positions[going_on]] = True
-                now = {name: v[going_on] if np.ndim(v) else v
-                       for (name, _, _), v in zip(kinds, values, strict=True)}  # fmt: skip
-                self.watch.look_ahead(plan.loop, still_there, progress.rounds, now)
-        for name, value in zip(plan.written, values[len(plan.read) :], strict=True):
-            self.keep(name, positions, value)
-        self.count_branches(plan, branches)
+    def mask_of(self, positions: np.ndarray) -> Mask:
+        mask = self.team.nobody.copy()
+        mask[positions] = True
+        return mask
 
     def value(self, name: str, positions: np.ndarray, is_vector: bool) -> Any:
         value: Any = self.stack.frame.variables[name].value
@@ -647,25 +623,15 @@ class ComputingLoops:
     def keep(self, name: str, positions: np.ndarray, value: np.ndarray) -> None:
         """Give a variable its values after the loop."""
         variables = self.stack.frame.variables
-        former = variables[name]
-        if (
-            len(positions) == len(np.flatnonzero(self.stack.frame.live))
-            and (value == value[0]).all()
-        ):
-            variables[name] = Variable(value[0], former.defined, former.line)
-            return
-        before: Any = former.value
-        vector = np.array(self.team.full(before))
-        vector[positions] = value
-        variables[name] = Variable(vector, former.defined, former.line)
-
-    def count_branches(self, plan: Plan, branches: np.ndarray) -> None:
-        if not self.launch.measure:
-            return
-        for node, (warps, divergent) in zip(plan.branches, branches.tolist(), strict=True):
-            traffic = self.recorder.traffic_of_line(node)
-            traffic.branches += warps
-            traffic.divergent += divergent
+        former: Any = variables[name]
+        everybody = len(positions) == np.count_nonzero(self.stack.frame.live)
+        if everybody and (value == value[0]).all():
+            value = value[0]
+        else:
+            vector = np.array(self.team.full(former.value))
+            vector[positions] = value
+            value = vector
+        variables[name] = former._replace(value=value)
 
 
 # Runs statements. Returns the mask of the threads that reach the end of them.
@@ -680,7 +646,6 @@ class Loops:
         context: Context,
         expressions: Expressions,
         assignments: Assignments,
-        watch: LoopWatch,
         run_body: RunBody,
     ) -> None:
         self.context = context
@@ -688,8 +653,8 @@ class Loops:
         self.stack = context.stack
         self.expressions = expressions
         self.assignments = assignments
-        self.watch = watch
-        self.computing = ComputingLoops(context, watch)
+        self.watch = LoopWatch(context)
+        self.computing = ComputingLoops(context, self.watch)
         self.run_body = run_body
 
     def while_loop(self, node: ast.While, mask: Mask) -> Mask:
@@ -712,16 +677,13 @@ class Loops:
         if not is_range(node.iter):
             self.for_each(node, mask, loop)
             return self.leave(node, mask, loop)
-        arguments = self.expressions.calls.arguments(node.iter, mask)
+        arguments = self.expressions.items(node.iter.args, mask)
         limits = self.expressions.calls.python.numbers(node.iter, arguments, 1, 3)
         begin, end, step = range_limits(node.iter, limits)
         if not np.all(step):
             self.report_no_step(node, mask & (step == 0))
             step = np.where(step == 0, end - begin + 1, step)[()]  # one round at most
-        if np.ndim(begin) or np.ndim(end) or np.ndim(step):
-            self.for_uneven(node, mask, loop, begin, end, step)
-        else:
-            self.for_even(node, mask, loop, begin, end, step)
+        self.for_range(node, mask, loop, begin, end, step)
         return self.leave(node, mask, loop)
 
     def report_no_step(self, node: ast.For, mask: Mask) -> None:
@@ -731,39 +693,33 @@ class Loops:
             reporter.add("endless", node.iter, f"the step of this range is 0 in {where}")
             raise Stop
 
-    def for_even(
+    def for_range(
         self, node: ast.For, mask: Mask, loop: Loop, begin: Any, end: Any, step: Any
     ) -> None:
-        """A range with the same limits in all threads."""
-        kind, progress = begin.dtype.type, self.computing.enter(node)
-        running = mask
-        for rounds, value in enumerate(range(int(begin), int(end), int(step)), 1):
+        progress, running = self.computing.enter(node), mask
+        for rounds, (value, there) in enumerate(self.values_of_range(begin, end, step), 1):
             limits = value, end, step
             if progress.is_due() and self.computing.finish(running, loop, progress, limits):
                 return
+            if there is not None:
+                running = running & there
+                if not anybody(running):
+                    return
             self.watch.spend_round(node, running, rounds)
-            self.assignments.store_to(node.target, kind(value), running)
+            self.assignments.store_to(node.target, value, running)
             running = self.one_round(node, running, loop, mask)
             if not anybody(running):
                 return
 
-    def for_uneven(
-        self, node: ast.For, mask: Mask, loop: Loop, begin: Any, end: Any, step: Any
-    ) -> None:
-        """A range whose limits differ from thread to thread."""
-        value, progress = self.team.full(begin), self.computing.enter(node)
-        running = mask
-        for rounds in itertools.count(1):
-            limits = value, end, step
-            if progress.is_due() and self.computing.finish(running, loop, progress, limits):
-                return
-            going_on = np.where(step > 0, value < end, value > end)
-            running = running & going_on
-            if not anybody(running):
-                return
-            self.watch.spend_round(node, running, rounds)
-            self.assignments.store_to(node.target, value, running)
-            running = self.one_round(node, running, loop, mask)
+    def values_of_range(self, begin: Any, end: Any, step: Any) -> Iterator[tuple[Any, Any]]:
+        """The value of each round, and for which threads there is one; None: for all."""
+        if not (np.ndim(begin) or np.ndim(end) or np.ndim(step)):
+            kind = begin.dtype.type
+            yield from ((kind(value), None) for value in range(int(begin), int(end), int(step)))
+            return
+        value = self.team.full(begin)
+        while True:
+            yield value, np.where(step > 0, value < end, value > end)
             value = value + step
 
     def for_each(self, node: ast.For, mask: Mask, loop: Loop) -> None:
@@ -830,6 +786,4 @@ class Loops:
 
 
 def is_range(node: ast.expr) -> TypeGuard[ast.Call]:
-    return (
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range"
-    )
+    return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "range"

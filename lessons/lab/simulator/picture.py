@@ -10,6 +10,7 @@ from PIL import Image, ImageDraw
 from ..dimensions import Dim3, as_dim3, volume
 from ..files import write_whole
 from .events import AccessEvent
+from .findings import counted
 from .picture_array import (
     BLOCK_COLOURS,
     CELL,
@@ -145,10 +146,6 @@ class Instruction:
 
 
 Row = PhaseStart | Note | Problem | Instruction
-
-
-def counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def wrapped(text: str, typeface: Typeface, width: float, most: int = 2) -> list[str]:

@@ -1,9 +1,13 @@
 """What a checked run found: findings, and a table of the memory traffic of each line."""
 
+import base64
+import html
 import json
 from collections import Counter
 from collections.abc import Collection
 from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from ..dimensions import Dim3, dim3_text
 from ..errors import InputError
@@ -12,10 +16,10 @@ from .accepted import Acceptances
 from .events import AccessEvent, Recording
 from .findings import KINDS, NOWHERE, Finding, Findings, Place
 from .foretell.model import Prediction, foretell
-from .report_html import report_html
-from .sarif import sarif_log
 from .traffic import Traffic, totals_of_lines, traffic_table
 from .work import Work
+
+ALT = "Which thread of which block touches which element"  # of the picture, in a notebook
 
 
 class Report(Findings):
@@ -65,16 +69,18 @@ class Report(Findings):
         """
         if topic == "double" and self.doubles_asked_for:
             return False
-        same = (kind, line, key)
+        advice, file = advice or kind == "slow", file or self.source.filename
+        return self.keep(Finding(kind, line, message, advice, file, topic, *place), key)
+
+    def keep(self, found: Finding, key: object) -> bool:
+        """As `add`, of a finding that is made already."""
+        same = (found.kind, found.line, key)
         self.times_seen[same] = self.times_seen.get(same, 0) + 1
         if self.times_seen[same] > 1:
             return False
-        if kind not in self.kinds:
-            self.left_out[kind] += 1
+        if found.kind not in self.kinds:
+            self.left_out[found.kind] += 1
             return False
-        advice = advice or kind == "slow"
-        file = file or self.source.filename
-        found = Finding(kind, line, message, advice, file, topic, *place)
         self.findings.append(self.acceptances.judged(found) if self.acceptances else found)
         return True
 
@@ -85,19 +91,6 @@ class Report(Findings):
             return False
         self.times_seen[same] += 1
         return True
-
-    def repeat(self, finding: Finding, key: object) -> bool:
-        """Add a finding of another report, unless there is one such already."""
-        return self.add(
-            finding.kind,
-            finding.line,
-            finding.message,
-            key,
-            finding.advice,
-            finding.place,
-            finding.topic,
-            finding.file,
-        )
 
     @property
     def not_run(self) -> bool:
@@ -118,13 +111,6 @@ class Report(Findings):
     def as_json(self) -> str:
         """The report as JSON: kernel, grid, block, ok, and findings with all their fields."""
         return json.dumps(self.as_data(), indent=2)
-
-    def as_sarif(self, root: str | PathLike[str] = ".") -> str:
-        """The findings as a SARIF 2.1.0 log, which code hosts show beside a pull request's lines.
-
-        root: folder that the paths of files are relative to, usually the repository's.
-        """
-        return json.dumps(sarif_log(self.findings, root), indent=2)
 
     @property
     def traffic(self) -> dict[tuple[str, int], Traffic]:
@@ -213,5 +199,20 @@ class Report(Findings):
 
     def _repr_html_(self) -> str:
         """What a notebook shows below a cell; with the picture, if accesses were recorded."""
-        table = self.table() if self.traffic else ""
-        return report_html(str(self), table, self.picture if self.events else None)
+        headline, *findings = str(self).splitlines()
+        parts = [f"<p><b>{html.escape(headline)}</b></p>", *map(paragraph, findings)]
+        if self.traffic:
+            parts.append(f'<pre style="overflow-x: auto">{html.escape(self.table())}</pre>')
+        if self.events:
+            with TemporaryDirectory() as folder:
+                self.picture(Path(folder) / "picture.png")
+                data = base64.b64encode((Path(folder) / "picture.png").read_bytes()).decode()
+            url = f"data:image/png;base64,{data}"
+            parts.append(f'<img style="max-width: 100%" alt="{ALT}" src="{url}">')
+        return "\n".join(parts)
+
+
+def paragraph(finding: str) -> str:
+    """ "line 4: race: message", with all but the message in bold."""
+    line, kind, message = finding.split(": ", 2)
+    return f"<p><b>{line}: {kind}</b>: {html.escape(message)}</p>"

@@ -1,6 +1,7 @@
 """Findings of one team, in the words of the function it is in."""
 
 import ast
+import traceback
 
 import numpy as np
 
@@ -61,7 +62,7 @@ class Reporter:
 
     def refuse(self, problem: Unsupported) -> None:
         """A finding about what cannot be run: it does not compile, or only the simulator fails."""
-        compiles = self.launch.compiles
+        compiles = self.launch.options.compiles
         if isinstance(problem, NotSimulated):
             end = " (it compiles)" if compiles else ""
             self.add("unsupported", problem.node, problem.message + end)
@@ -81,11 +82,8 @@ class Reporter:
 
     def place_of(self, position: int, other: int | None = None) -> Place:
         """The place of the thread at a position of the team; other: one that it has to do with."""
-        place = self.launch.place_of(self.team.threads[position])
-        if other is None:
-            return place
-        there = self.launch.place_of(self.team.threads[other])
-        return place._replace(other_thread=there.thread, other_block=there.block)
+        threads = self.team.threads
+        return self.launch.place_of(threads[position], None if other is None else threads[other])
 
     def name_position(self, position: int) -> str:
         """ "thread 3 of block 1": the thread at a position of the team."""
@@ -106,10 +104,8 @@ def name_of(source: Source) -> str:
 def statement_of(error: Exception) -> ast.stmt:
     """The innermost statement that was running when the simulator failed."""
     statement = None
-    traceback = error.__traceback__
-    while traceback is not None:
-        statement = traceback.tb_frame.f_locals.get("statement", statement)
-        traceback = traceback.tb_next
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        statement = frame.f_locals.get("statement", statement)
     return statement if isinstance(statement, ast.stmt) else ast.Pass(lineno=0)
 
 

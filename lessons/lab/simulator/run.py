@@ -30,7 +30,7 @@ from .limits import check_limits
 from .memory.arrays import written_now
 from .options import Dimensions, Options, as_options
 from .report import Report
-from .scheduler import MAX_TEAMS, Alone, Scheduler, TakeTurns
+from .scheduler import MAX_TEAMS, Scheduler, TakeTurns
 from .schedules import as_schedules, compare_results, scheduled_teams
 from .stops import Stop, Stuck
 from .teams import (
@@ -249,7 +249,7 @@ def run_other_shape(
     options = options._replace(blocks=blocks_to_run(other.grid, None))
     run_in_step(other, arguments, options, copies(arguments))
     for finding in other.findings:
-        report.repeat(finding, "other shape")
+        report.keep(finding, "other shape")
 
 
 def run_teams(
@@ -264,7 +264,7 @@ def run_teams(
     wrapped, arrays = wrap_arguments(report, arguments, options)
     launch.memories = [view.memory for view in arrays.values()]
     teams = division(launch)
-    scheduler: Scheduler = Alone(launch, teams[0]) if len(teams) == 1 else TakeTurns(launch, teams)
+    scheduler = (Scheduler if len(teams) == 1 else TakeTurns)(launch, teams)
 
     def run_team(team: Team) -> None:
         Interpreter(launch, team, report.source, scheduler).run(wrapped)

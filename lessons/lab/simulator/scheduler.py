@@ -9,7 +9,7 @@ import ast
 import itertools
 import threading
 from collections.abc import Callable, Hashable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,30 +37,6 @@ class Wait(NamedTuple):
     state: Hashable
 
 
-class Scheduler(Protocol):
-    """What a team asks for when it cannot go on alone."""
-
-    def run(self, work: Callable[[Team], None]) -> None:
-        """Call work(team) for every team. Re-raises the first exception."""
-
-    def wait_for_block(self, team: Team, mask: Mask, line: int) -> None:
-        """Return when all threads of the blocks of `mask` have come to a barrier."""
-
-    def wait_for_grid(self, team: Team, line: int) -> None:
-        """Return when all threads of the grid have come to a barrier."""
-
-    def meet_in_warp(
-        self, team: Team, node: ast.Call, lanes: Sequence[int], values: tuple
-    ) -> dict[int, tuple]:
-        """Return when these lanes have come to a place: lane -> the values it came with."""
-
-    def wait_for_change(self, team: Team, wait: Wait) -> None:
-        """Return when memory has changed. Raises `Stop` or `Stuck` if it never will."""
-
-    def give_way(self, team: Team) -> None:
-        """Let others run first."""
-
-
 def report_deadlock(launch: Launch, wait: Wait) -> None:
     if wait.others_wait:
         launch.report.add(
@@ -73,38 +49,46 @@ def report_deadlock(launch: Launch, wait: Wait) -> None:
     launch.report.add(wait.kind, wait.line, wait.message, place=wait.place)
 
 
-class Alone:
-    """The scheduler of a single team: everyone it could wait for is already there."""
+class Scheduler:
+    """What a team asks for when it cannot go on alone.
 
-    def __init__(self, launch: Launch, team: Team) -> None:
+    This one is for a single team: everyone it could wait for is already there.
+    """
+
+    def __init__(self, launch: Launch, teams: Sequence[Team]) -> None:
         self.launch = launch
-        self.team = team
+        self.teams = list(teams)
 
     def run(self, work: Callable[[Team], None]) -> None:
-        work(self.team)
+        """Call work(team) for every team. Re-raises the first exception."""
+        work(self.teams[0])
 
     def wait_for_block(self, team: Team, mask: Mask, line: int) -> None:
+        """Return when all threads of the blocks of `mask` have come to a barrier."""
         reached = np.zeros(self.launch.blocks, bool)
         reached[team.block_number[mask]] = True
         threads = np.flatnonzero(reached[self.launch.happens_before.block_of])
         self.launch.meet_in_block(threads)
 
     def wait_for_grid(self, team: Team, line: int) -> None:
+        """Return when all threads of the grid have come to a barrier."""
         self.launch.meet_in_grid()
 
     def meet_in_warp(
         self, team: Team, node: ast.Call, lanes: Sequence[int], values: tuple
     ) -> dict[int, tuple]:
+        """Return when these lanes have come to a place: lane -> the values it came with."""
         return {lane: values for lane in lanes}
 
     def wait_for_change(self, team: Team, wait: Wait) -> None:
+        """Return when memory has changed. Raises `Stop` or `Stuck` if it never will."""
         if wait.others_wait and self.launch.may_divide:
             raise Stuck
         report_deadlock(self.launch, wait)
         raise Stop
 
     def give_way(self, team: Team) -> None:
-        pass
+        """Let others run first."""
 
 
 class Barrier(NamedTuple):
@@ -114,12 +98,11 @@ class Barrier(NamedTuple):
     scope: str  # "warp", "block" or "grid"
 
 
-class TakeTurns:
+class TakeTurns(Scheduler):
     """The scheduler of several teams, each of one block or less."""
 
     def __init__(self, launch: Launch, teams: Sequence[Team]) -> None:
-        self.launch = launch
-        self.teams = list(teams)
+        super().__init__(launch, teams)
         self.number = {team: number for number, team in enumerate(teams)}
         self.teams_of_block: dict[int, list[Team]] = {}
         for team in sorted(teams, key=block_of):
@@ -179,16 +162,13 @@ class TakeTurns:
         self.waiting[team] = Barrier(line, "block")
         self.waiting_in_block[block] += 1
         self.open_block(block)
-        self.wait_while_at_barrier(team)
+        # Also if the barrier is open now: who comes last would otherwise always go on first.
+        self.give_way(team)
 
     def wait_for_grid(self, team: Team, line: int) -> None:
         self.waiting[team] = Barrier(line, "grid")
         self.waiting_in_block[block_of(team)] += 1
         self.open_grid()
-        self.wait_while_at_barrier(team)
-
-    def wait_while_at_barrier(self, team: Team) -> None:
-        # Also if the barrier is open now: who comes last would otherwise always go on first.
         self.give_way(team)
 
     def meet_in_warp(
@@ -324,7 +304,8 @@ class TakeTurns:
 
     def report_barrier(self, team: Team, other: Team) -> None:
         """team waits at a barrier, and `other` will never come there."""
-        here, there = map(self.name_first_thread, (team, other))
+        first, others_first = (each.threads[each.present][0] for each in (team, other))
+        here, there = map(self.launch.name_thread, (first, others_first))
         scope = self.waiting[team].scope
         message = (
             f"{here} waits at this barrier; {there} has returned "
@@ -336,17 +317,8 @@ class TakeTurns:
                 f"{self.waiting[other].line}: all threads of a {scope} must meet at the same "
                 "barrier"
             )
-        there_place = self.place_of_first_thread(other)
-        place = self.place_of_first_thread(team)._replace(
-            other_thread=there_place.thread, other_block=there_place.block
-        )
+        place = self.launch.place_of(first, others_first)
         self.launch.report.add("barrier", self.waiting[team].line, message, place=place)
-
-    def name_first_thread(self, team: Team) -> str:
-        return self.launch.name_thread(team.threads[team.present][0])
-
-    def place_of_first_thread(self, team: Team) -> Place:
-        return self.launch.place_of(team.threads[team.present][0])
 
 
 def block_of(team: Team) -> int:

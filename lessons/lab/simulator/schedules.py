@@ -62,15 +62,14 @@ def compare_results(
         first, second = own_elements(array), own_elements(results[name])
         different = np.flatnonzero(differ(first, second))
         if len(different):
-            place = np.unravel_index(int(different[0]), first.shape)
-            index = ", ".join(str(int(i)) for i in place)
+            index = tuple(int(i) for i in np.unravel_index(int(different[0]), first.shape))
             report.add(
                 "order",
                 report.source.tree.lineno,
-                f"{name}[{index}] is {first[place]}, but {second[place]} "
+                f"{name}[{', '.join(map(str, index))}] is {first[index]}, but {second[index]} "
                 f"{how}: the result must not depend on which thread comes first",
                 name,
-                place=Place(array=name, index=tuple(int(i) for i in place)),
+                place=Place(array=name, index=index),
             )
 
 

@@ -29,14 +29,9 @@ def drawable(text: str) -> str:
     characters = []
     for character in text:
         base = unicodedata.normalize("NFKD", character)[0]
-        if character.isspace():
-            characters.append(" ")
-        elif has_glyph(character):
-            characters.append(character)
-        elif has_glyph(base):
-            characters.append(base)
-        else:
-            characters.append(character.encode("unicode_escape").decode())
+        escaped = character.encode("unicode_escape").decode()
+        shown = next((one for one in (character, base) if has_glyph(one)), escaped)
+        characters.append(" " if character.isspace() else shown)
     return "".join(characters)
 
 

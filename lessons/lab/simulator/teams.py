@@ -57,9 +57,7 @@ class Launch:
         self.report = report
         self.grid = grid
         self.block = block
-        self.measure = options.measure
-        self.record = options.record
-        self.budget = options.budget
+        self.options = options
         self.rounds_left = options.budget
         self.lost = False  # whether an index was outside: the GPU would go on in some other way
         self.memories: list[Memory] = []  # of the arrays that the kernel is given
@@ -67,12 +65,6 @@ class Launch:
         self.seen: set[ast.stmt] = set()  # statements that some thread has executed
         self.plans: dict[ast.stmt, Plan | None] = {}  # how to compile a loop that only computes
         self.cancelled = False  # nobody waits for the end of this run any more
-        self.dynamic_shared = options.dynamic_shared
-        self.compiles = options.compiles
-        self.debug = options.debug
-        self.frozen = options.frozen
-        self.watch = options.watch
-        self.negative = options.negative
         self.may_divide = may_divide
         self.first_block = options.blocks.start  # the others are counted from it on
         self.blocks = len(options.blocks)
@@ -112,12 +104,19 @@ class Launch:
         block_index = short(unravel(block + self.first_block, self.grid), self.grid)
         return f"thread {thread_index} of block {block_index}"
 
-    def place_of(self, thread: int) -> Place:
-        """Which thread of which block this is, for the fields of a finding."""
+    def place_of(self, thread: int, other: int | None = None) -> Place:
+        """Which thread of which block this is, for the fields of a finding.
+
+        other: another one that it has to do with.
+        """
         block, within = divmod(int(thread), self.padded_threads_per_block)
         x, y, z = unravel(within, self.block)
         column, row, layer = unravel(block + self.first_block, self.grid)
-        return Place((int(x), int(y), int(z)), (int(column), int(row), int(layer)))
+        place = Place((int(x), int(y), int(z)), (int(column), int(row), int(layer)))
+        if other is None:
+            return place
+        there = self.place_of(other)
+        return place._replace(other_thread=there.thread, other_block=there.block)
 
 
 Coordinate: TypeAlias = int | np.ndarray

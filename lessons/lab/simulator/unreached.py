@@ -8,11 +8,11 @@ import ast
 import functools
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from .arguments import names_of_parameters
+from ..source import names_in, parts_of
 from .findings import Place
 from .memory.arrays import ArrayView, written_now
 from .report import Report
@@ -31,7 +31,7 @@ def report_unreached(
     tree = report.source.tree
     if not guards(tree):
         return
-    known = dict(zip(names_of_parameters(report.source), arguments, strict=True))
+    known = dict(zip(report.source.parameters, arguments, strict=True))
     axes = axes_of_names(tree, known)
     for guarded, name, bound in guards(tree):
         limit = value_of(bound, known, arrays)
@@ -80,7 +80,7 @@ def told_by_text(
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             stored[node.id] += 1
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("range", "gridsize")):
-            moved |= {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+            moved |= names_in(node)
         if not isinstance(node, ast.Assign):
             continue
         text = ast.unparse(node.value)
@@ -101,10 +101,7 @@ def told_by_text(
 @functools.lru_cache(maxsize=64)
 def guards(tree: ast.FunctionDef) -> tuple[tuple[ast.AST, str, ast.expr], ...]:
     """(what is guarded: an `if` or the kernel, name, limit) for each `name < limit`."""
-    return tuple(found_guards(tree))
-
-
-def found_guards(tree: ast.FunctionDef) -> Iterator[tuple[ast.AST, str, ast.expr]]:
+    found: list[tuple[ast.AST, str, ast.expr]] = []
     for node in ast.walk(tree):
         if not isinstance(node, ast.If):
             continue
@@ -116,7 +113,8 @@ def found_guards(tree: ast.FunctionDef) -> Iterator[tuple[ast.AST, str, ast.expr
             if not isinstance(test, ast.Compare) or not isinstance(test.left, ast.Name):
                 continue
             if isinstance(test.ops[-1], ast.GtE if leaves else ast.Lt) and len(test.ops) == 1:
-                yield tree if leaves else node, test.left.id, test.comparators[0]
+                found.append((tree if leaves else node, test.left.id, test.comparators[0]))
+    return tuple(found)
 
 
 @functools.lru_cache(maxsize=256)
@@ -126,7 +124,7 @@ def stores_at(block: ast.AST, name: str) -> list[tuple[str, int]]:
     for node in ast.walk(block):
         for target in node.targets if isinstance(node, ast.Assign) else ():
             if isinstance(target, ast.Subscript):
-                for position, part in enumerate(getattr(target.slice, "elts", [target.slice])):
+                for position, part in enumerate(parts_of(target.slice)):
                     if isinstance(part, ast.Name) and part.id == name:
                         found.append((ast.unparse(target.value), position))
     return found

@@ -2,9 +2,9 @@
 
 import ast
 import enum
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -81,6 +81,15 @@ class InnerFunction:
     frame: Any  # a `Frame`
 
 
+class Call(NamedTuple):
+    """A call in a kernel: where it is, what it is given, and which threads call."""
+
+    node: ast.Call
+    arguments: list[Any]
+    keywords: dict[str, Any]
+    mask: Mask
+
+
 def as_number(value: object) -> Number | None:
     """A value as a number, if it is one; a member of an `IntEnum` is, and a bfloat16."""
     if is_number(value):
@@ -90,6 +99,12 @@ def as_number(value: object) -> Number | None:
     if isinstance(value, EnumValue) and value.is_whole_number:
         return value.number
     return None
+
+
+def as_numbers(values: Sequence[object]) -> list[Number] | None:
+    """All of some values as numbers; None if one of them is none."""
+    found = [number for number in map(as_number, values) if number is not None]
+    return found if len(found) == len(values) else None
 
 
 # ---------------------------------------------------------------- one name, several arrays
@@ -177,20 +192,14 @@ def groups_of(statement: ast.stmt, choices: dict[str, Choice], mask: Mask) -> li
 
 
 def names_in_head(statement: ast.stmt) -> set[str]:
-    heads: list[ast.AST]
+    """The names that a statement reads, or of a compound one its head."""
+    head: ast.AST = statement
     if isinstance(statement, (ast.If, ast.While)):
-        heads = [statement.test]
+        head = statement.test
     elif isinstance(statement, ast.For):
-        heads = [statement.iter]
-    else:
-        heads = [statement]
-    return {node.id for head in heads for node in loaded_names(head)}
-
-
-def loaded_names(head: ast.AST) -> Iterator[ast.Name]:
-    for node in ast.walk(head):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            yield node
+        head = statement.iter
+    names = (node for node in ast.walk(head) if isinstance(node, ast.Name))
+    return {name.id for name in names if isinstance(name.ctx, ast.Load)}
 
 
 def has_barrier(statement: ast.stmt) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..source import Source
 from .frames import CallStack
+from .memory.race_sides import barriers_in
 from .reporter import name_of
 from .teams import Mask, Team
 
@@ -64,7 +65,7 @@ class Whereabouts:
                 where += f" of {name_of(branch.source)}"
             if isinstance(branch.node, (ast.For, ast.While)):
                 return f"has left the loop of {where}, or makes no round of it"
-            barrier = first_barrier(branch.other_side)
+            barrier = next((line for part in branch.other_side for line in barriers_in(part)), 0)
             if barrier:
                 return f"goes to a different barrier, in line {barrier}, at the `if` of {where}"
             return f"goes another way at the `if` of {where}"
@@ -99,12 +100,3 @@ class Whereabouts:
                 "what another thread has stored in one"
             )
         return "move it out of the branch, and leave the work in there"
-
-
-def first_barrier(statements: Sequence[ast.stmt]) -> int | None:
-    """Line of the first barrier in some statements, or None."""
-    for statement in statements:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Attribute) and node.attr.startswith("syncthreads"):
-                return node.lineno
-    return None

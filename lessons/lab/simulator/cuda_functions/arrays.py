@@ -1,7 +1,6 @@
 """Shared, local and constant arrays, and atomics."""
 
 import ast
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,15 +10,13 @@ from ..context import Context
 from ..memory.arrays import ArrayView, DynamicShared, Memory, row_major_strides
 from ..memory.checker import Operation, Swap, atomic_add
 from ..stops import Stop, Unsupported
-from ..teams import Mask
+from ..values import Call
 
 SHARED_ALIGNMENT = 16  # bytes
 
 
-def shared_array(
-    context: Context, node: ast.Call, arguments: Sequence[object], mask: Mask
-) -> ArrayView:
-    shape, dtype = shape_and_dtype(node, arguments)
+def shared_array(context: Context, call: Call) -> ArrayView:
+    node, (shape, dtype) = call.node, shape_and_dtype(call)
     launch = context.launch
     if node not in launch.shared:
         new = new_dynamic_memory if shape == (0,) else new_shared_memory
@@ -35,11 +32,12 @@ def new_shared_memory(
 ) -> Memory:
     """Memory for one array per block. Raises `Stop` if a block has not so much."""
     launch, size = context.launch, int(np.prod(shape))
+    dynamic_bytes = launch.options.dynamic_shared
     address = -(-launch.shared_bytes // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
     launch.shared_bytes = address + size * dtype.itemsize
-    needed = launch.shared_bytes + launch.dynamic_shared
+    needed = launch.shared_bytes + dynamic_bytes
     if needed > MAX_SHARED_BYTES:
-        dynamic = f", {launch.dynamic_shared:,} of them dynamic" if launch.dynamic_shared else ""
+        dynamic = f", {dynamic_bytes:,} of them dynamic" if dynamic_bytes else ""
         context.reporter.add(
             "limits",
             node,
@@ -57,17 +55,15 @@ def new_dynamic_memory(
     """An array of size 0: all of dynamic shared memory, like every other array of size 0."""
     launch = context.launch
     if launch.dynamic is None:
-        size = -(-launch.dynamic_shared // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
+        size = -(-launch.options.dynamic_shared // SHARED_ALIGNMENT) * SHARED_ALIGNMENT
         launch.dynamic = DynamicShared(size, launch.blocks)
-    length = launch.dynamic_shared // dtype.itemsize
+    length = launch.options.dynamic_shared // dtype.itemsize
     name = name_of_array(context, node)
     return launch.dynamic.array(name, dtype, length, context.stack.source.function)
 
 
-def local_array(
-    context: Context, node: ast.Call, arguments: Sequence[object], mask: Mask
-) -> ArrayView:
-    shape, dtype = shape_and_dtype(node, arguments)
+def local_array(context: Context, call: Call) -> ArrayView:
+    node, (shape, dtype) = call.node, shape_and_dtype(call)
     team, size = context.team, int(np.prod(shape))
     if node not in team.local:
         data = np.zeros(size * team.size, dtype)
@@ -77,17 +73,15 @@ def local_array(
     return ArrayView(team.local[node], offset, shape, row_major_strides(shape))
 
 
-def constant_array(
-    context: Context, node: ast.Call, arguments: Sequence[object], mask: Mask
-) -> ArrayView:
-    if len(arguments) != 1 or not isinstance(arguments[0], ArrayView):
-        raise Unsupported(node, "cuda.const.array_like needs an array defined outside the kernel")
-    return arguments[0]
+def constant_array(context: Context, call: Call) -> ArrayView:
+    if len(call.arguments) != 1 or not isinstance(call.arguments[0], ArrayView):
+        text = "cuda.const.array_like needs an array defined outside the kernel"
+        raise Unsupported(call.node, text)
+    return call.arguments[0]
 
 
-def shape_and_dtype(
-    node: ast.Call, arguments: Sequence[object]
-) -> tuple[tuple[int, ...], np.dtype]:
+def shape_and_dtype(call: Call) -> tuple[tuple[int, ...], np.dtype]:
+    node, arguments = call.node, call.arguments
     if len(arguments) < 2:
         raise Unsupported(node, "an array needs a shape and a type: (16, 16), float32")
     lengths = arguments[0] if isinstance(arguments[0], tuple) else (arguments[0],)
@@ -143,38 +137,34 @@ OPERATIONS: dict[str, Operation] = {
 }
 
 
-def atomic(
-    context: Context, node: ast.Call, arguments: Sequence[object], mask: Mask, operation: Operation
-) -> np.ndarray | None:
+def atomic(context: Context, call: Call, operation: Operation) -> np.ndarray | None:
     """cuda.atomic.add(array, index, value) and its like. Returns what was there before."""
-    if len(arguments) != 3:
+    node = call.node
+    if len(call.arguments) != 3:
         raise needs(node, "an array, an index and a value")
-    array, index, value = arguments
+    array, index, value = call.arguments
     if not isinstance(array, ArrayView) or not is_number(value):
         raise needs(node, "an array, an index and a value")
-    return context.memory.change(array, indices_of(node, index), value, operation, mask, node)
+    return context.memory.change(array, indices_of(node, index), value, operation, call.mask, node)
 
 
-def cas(
-    context: Context, node: ast.Call, arguments: Sequence[object], mask: Mask
-) -> np.ndarray | None:
+def cas(context: Context, call: Call) -> np.ndarray | None:
     """cuda.atomic.cas(array, index, expected, value)"""
-    if len(arguments) != 4:
-        raise needs(node, "an array, an index, what is expected there, and a value")
-    array, index, expected, value = arguments
-    swap = swap_if(context, node, expected)
-    return atomic(context, node, (array, index, value), mask, swap)
+    if len(call.arguments) != 4:
+        raise needs(call.node, "an array, an index, what is expected there, and a value")
+    array, index, expected, value = call.arguments
+    swap = swap_if(context, call.node, expected)
+    return atomic(context, call._replace(arguments=[array, index, value]), swap)
 
 
-def compare_and_swap(
-    context: Context, node: ast.Call, arguments: Sequence[object], mask: Mask
-) -> np.ndarray | None:
+def compare_and_swap(context: Context, call: Call) -> np.ndarray | None:
     """cuda.atomic.compare_and_swap(array, expected, value): of the array's first element."""
-    if len(arguments) != 3 or not isinstance(arguments[0], ArrayView):
-        raise needs(node, "an array, what is expected in it, and a value")
-    array, expected, value = arguments
-    first = (np.int64(0),) * len(arguments[0].shape)
-    return atomic(context, node, (array, first, value), mask, swap_if(context, node, expected))
+    if len(call.arguments) != 3 or not isinstance(call.arguments[0], ArrayView):
+        raise needs(call.node, "an array, what is expected in it, and a value")
+    array, expected, value = call.arguments
+    first = (np.int64(0),) * len(array.shape)
+    swap = swap_if(context, call.node, expected)
+    return atomic(context, call._replace(arguments=[array, first, value]), swap)
 
 
 def swap_if(context: Context, node: ast.Call, expected: object) -> Operation:

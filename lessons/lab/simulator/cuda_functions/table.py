@@ -1,16 +1,16 @@
 """Which function stands behind a name of `numba.cuda`."""
 
-import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias
 
 from ... import names
-from ...names import VECTORS, unknown
+from ...libdevice import bits_of, count_leading, find_first, reverse_bits
+from ...names import ARGUMENT_NAMES, VECTORS, unknown
+from ...numba_types import INT32
 from ..context import Context
 from ..stops import Unsupported
-from ..teams import Mask
-from .arguments import in_order
+from ..values import Call
 from .arrays import (
     OPERATIONS,
     atomic,
@@ -21,17 +21,14 @@ from .arrays import (
     shared_array,
 )
 from .numbers import (
-    brev,
     call_bfloat16,
     call_device_library,
     call_half,
     cbrt,
-    clz,
-    ffs,
     fma,
     load_with_hint,
     make_vector,
-    popc,
+    of_bits,
     selp,
     store_with_hint,
 )
@@ -42,7 +39,6 @@ from .threads import (
     ballot,
     eq_sync,
     fence,
-    fence_of_block,
     grid,
     grid_sync,
     gridsize,
@@ -59,8 +55,7 @@ from .threads import (
     this_grid,
 )
 
-# (context, where the call is, arguments, threads that call) -> the call's value
-CudaFunction: TypeAlias = Callable[[Context, ast.Call, Sequence[object], Mask], object]
+CudaFunction: TypeAlias = Callable[[Context, Call], object]  # -> the call's value
 
 FUNCTIONS: dict[str, CudaFunction] = {
     "grid": grid, "gridsize": gridsize,
@@ -68,7 +63,8 @@ FUNCTIONS: dict[str, CudaFunction] = {
     "syncthreads": syncthreads, "syncthreads_count": syncthreads_count,
     "syncthreads_and": syncthreads_and, "syncthreads_or": syncthreads_or,
     "syncwarp": syncwarp, "cg.this_grid": this_grid, "grid_group.sync": grid_sync,
-    "threadfence": fence, "threadfence_block": fence_of_block, "threadfence_system": fence,
+    "threadfence": fence, "threadfence_system": fence,
+    "threadfence_block": partial(fence, only_block=True),
     "nanosleep": nothing,
     **{f"atomic.{name}": partial(atomic, operation=f) for name, f in OPERATIONS.items()},
     "atomic.cas": cas, "atomic.compare_and_swap": compare_and_swap,
@@ -81,29 +77,34 @@ FUNCTIONS: dict[str, CudaFunction] = {
     "lanemask_lt": lanemask_lt,
     **dict.fromkeys(("ldca", "ldcg", "ldcs", "ldlu", "ldcv"), load_with_hint),
     **dict.fromkeys(("stcg", "stcs", "stwb", "stwt"), store_with_hint),
-    "popc": popc, "brev": brev, "clz": clz, "ffs": ffs, "fma": fma, "cbrt": cbrt, "selp": selp,
+    "popc": partial(of_bits, compute=lambda value: bits_of(value).sum(axis=1), dtype=INT32),
+    "clz": partial(of_bits, compute=count_leading, dtype=INT32),
+    "ffs": partial(of_bits, compute=find_first, dtype=INT32),
+    "brev": partial(of_bits, compute=reverse_bits), "fma": fma, "cbrt": cbrt, "selp": selp,
 }  # fmt: skip
 
 
-def call_cuda(
-    context: Context,
-    node: ast.Call,
-    path: str,
-    arguments: Sequence[object],
-    keywords: dict[str, object],
-    mask: Mask,
-) -> object:
-    """Value of cuda.<path>(...) for the threads in `mask`."""
-    arguments = in_order(node, path, arguments, keywords)
+LIBRARIES = {"fp16": call_half, "bf16": call_bfloat16, "libdevice": call_device_library}
+
+
+def in_order(path: str, call: Call) -> Call:
+    """With all arguments in the order of the function's parameters, those given by name as well."""
+    names = ARGUMENT_NAMES.get(path, ())[len(call.arguments) :]
+    unknown_names = [name for name in call.keywords if name not in names]
+    if unknown_names and unknown_names != ["alignment"]:
+        raise Unsupported(call.node, f"cuda.{path} has no argument `{unknown_names[0]}` here")
+    by_name = [call.keywords[name] for name in names if name in call.keywords]
+    return call._replace(arguments=[*call.arguments, *by_name])
+
+
+def call_cuda(context: Context, path: str, call: Call) -> object:
+    """Value of cuda.<path>(...) for the threads that call."""
+    call = in_order(path, call) if call.keywords else call
     if path in VECTORS:
-        return make_vector(path, node, arguments)
+        return make_vector(path, call)
     library, _, name = path.partition(".")
-    if library == "fp16" and names.is_known(path):
-        return call_half(name, node, arguments)
-    if library == "bf16" and names.is_known(path):
-        return call_bfloat16(name, node, arguments)
-    if library == "libdevice" and names.is_known(path):
-        return call_device_library(name, node, arguments)
+    if library in LIBRARIES and names.is_known(path):
+        return LIBRARIES[library](name, call)
     if path not in FUNCTIONS:
-        raise Unsupported(node, unknown(path))
-    return FUNCTIONS[path](context, node, arguments, mask)
+        raise Unsupported(call.node, unknown(path))
+    return FUNCTIONS[path](context, call)

@@ -10,16 +10,15 @@ import numpy as np
 
 from ... import names
 from ...compile_words import ARRAYS_HAVE
+from ...libdevice import bits_of
 from ...names import CudaName
 from ...numba_types import Number, convert, dtype_of_type, is_number
 from ..context import Context
-from ..cuda_functions.numbers import bit_table
 from ..cuda_functions.threads import position_value
 from ..memory.arrays import ArrayView
 from ..stops import Unsupported
 from ..teams import Mask
-from ..values import EnumValue, Method, Vector, as_number, enum_value
-from .evaluator import Evaluator
+from ..values import Call, EnumValue, Method, Vector, as_numbers, enum_value
 from .indexing import Indexing, WholeArrays
 from .numpy_functions import NumpyFunctions
 from .variables import Variables
@@ -35,11 +34,8 @@ NUMBER_METHODS = ("bit_count", "conjugate", "is_integer", "view")
 class Attributes:
     """Evaluates `owner.name`."""
 
-    def __init__(
-        self, context: Context, evaluator: Evaluator, variables: Variables, indexing: Indexing
-    ) -> None:
+    def __init__(self, context: Context, variables: Variables, indexing: Indexing) -> None:
         self.context = context
-        self.evaluator = evaluator
         self.variables = variables
         self.indexing = indexing
 
@@ -174,20 +170,13 @@ class Methods:
     """Calls methods of arrays and of numbers."""
 
     def __init__(self, context: Context, arrays: WholeArrays, numpy: NumpyFunctions) -> None:
-        self.team = context.team
         self.memory = context.memory
         self.arrays = arrays
         self.numpy = numpy
 
-    def call(
-        self,
-        node: ast.Call,
-        method: Method,
-        arguments: list[Any],
-        keywords: dict[str, Any],
-        mask: Mask,
-    ) -> object:
+    def call(self, method: Method, call: Call) -> object:
         owner, name = method.owner, method.name
+        node, arguments, mask = call.node, call.arguments, call.mask
         if is_number(owner):
             return self.of_number(node, owner, name, arguments)
         assert isinstance(owner, ArrayView)
@@ -202,7 +191,7 @@ class Methods:
         if name == "copy":
             values = self.arrays.elements(node, owner, mask)
             shape = tuple(map(int, owner.shape))
-            return self.arrays.temporary(shape, owner.dtype, values, mask, node)
+            return self.arrays.temporary(shape, owner.dtype, values)
         if name == "item":
             return self.memory.load(owner, arguments, mask, node)
         if name == "fill":
@@ -210,14 +199,14 @@ class Methods:
             return None
         if name in ("conj", "conjugate"):
             return self.arrays.apply(node, np.conjugate, [owner], mask)
-        function = getattr(np, name)
-        return self.numpy.per_thread(node, function, [owner, *arguments], keywords, mask)
+        as_function = call._replace(arguments=[owner, *arguments])
+        return self.numpy.per_thread(getattr(np, name), as_function)
 
     def of_number(self, node: ast.Call, owner: Any, name: str, arguments: list[Any]) -> object:
         if name == "conjugate":
             return np.conjugate(owner) if owner.dtype.kind == "c" else owner
         if name == "bit_count" and owner.dtype.kind in "iu":
-            counts = bit_table(np.abs(owner)).sum(axis=1).astype(np.int64)
+            counts = bits_of(np.abs(owner)).sum(axis=1).astype(np.int64)
             return counts if np.ndim(owner) else counts[0]
         if name == "is_integer":
             return np.isfinite(owner) & (owner == np.floor(owner))
@@ -228,11 +217,11 @@ class Methods:
 
     def reshape(self, node: ast.Call, view: ArrayView, arguments: list[Any]) -> ArrayView:
         shape = arguments[0] if len(arguments) == 1 else tuple(arguments)
-        sizes = [as_number(n) for n in (shape if isinstance(shape, tuple) else (shape,))]
-        if any(size is None or np.ndim(size) for size in sizes):
+        sizes = as_numbers(shape if isinstance(shape, tuple) else (shape,))
+        if sizes is None or any(map(np.ndim, sizes)):
             raise Unsupported(node, "a new shape must be the same in all threads")
         try:
-            return view.reshaped(tuple(int(size) for size in sizes if size is not None))
+            return view.reshaped(tuple(map(int, sizes)))
         except ValueError as error:
             raise Unsupported(node, f"`{ast.unparse(node)}`: {error}") from None
 

@@ -6,8 +6,9 @@ import operator
 import types
 from collections import namedtuple
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import FunctionType
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numba.core import types as kinds
@@ -16,13 +17,13 @@ from numba.core.types import Type
 from numba.np.numpy_support import from_dtype
 
 from ...bfloat16 import call_math
+from ...compile_words import is_numpy_function
 from ...math_functions import call_any_math, complex_of, is_math
 from ...names import UNROLL, CudaName
 from ...numba_types import Number, convert, dtype_of_type, is_number
 from ...overloads import (
     attribute_templates,
     first_implementation,
-    implementation_of,
     members_of,
     templates_of,
     type_made_by,
@@ -31,13 +32,12 @@ from ...signatures import Signature, best, dtype_of, signatures_of
 from ...source import Source, called_source, read_source
 from ..context import Context
 from ..cuda_functions.table import call_cuda
-from ..frames import Frame
 from ..memory.arrays import ArrayView
 from ..memory.checker import atomic_add
 from ..stops import Unsupported
 from ..teams import WARP, Mask, Team
-from ..values import InnerFunction, Method, as_number
-from .arithmetic_advice import DoublePrecision, Narrowing
+from ..values import Call, InnerFunction, Method, as_number, as_numbers
+from .arithmetic_advice import Narrowing
 from .attributes import Methods
 from .evaluator import Evaluator
 from .indexing import WholeArrays
@@ -45,40 +45,27 @@ from .numpy_functions import NumpyFunctions
 from .python_functions import PythonFunctions
 
 Result = TypeVar("Result")
+# Runs a device function: its source, the call, and the frame that defined it if a kernel did.
+# Returns what it returns.
+DeviceCall: TypeAlias = Callable[..., object]
 
-
-class DeviceCall(Protocol):
-    """Runs a device function for the threads in `mask`. Returns what it returns."""
-
-    def __call__(
-        self,
-        node: ast.Call,
-        source: Source,
-        arguments: Sequence[object],
-        keywords: dict[str, object],
-        mask: Mask,
-        enclosing: Frame | None = None,
-    ) -> object: ...
+# Types of Python, and the numbers that each leaves as they are.
+KEPT: dict[object, str] = {int: "iu", float: "f", complex: "c"}
+NUMBER_TYPES = (bool, int, float, complex)
 
 
 class Calls:
     """Evaluates calls."""
 
     def __init__(
-        self,
-        context: Context,
-        evaluator: Evaluator,
-        doubles: DoublePrecision,
-        arrays: WholeArrays,
-        call_device_function: DeviceCall,
+        self, context: Context, expressions: Evaluator, call_device_function: DeviceCall
     ) -> None:
+        arrays = WholeArrays(context)
         self.context = context
-        self.reporter = context.reporter
-        self.evaluator = evaluator
-        self.doubles = doubles
+        self.expressions = expressions
         self.narrowing = Narrowing(context.team, context.reporter)
         self.call_device_function = call_device_function
-        self.python = PythonFunctions(context, evaluator, doubles, arrays)
+        self.python = PythonFunctions(context, expressions.doubles, arrays)
         self.numpy = NumpyFunctions(context, arrays)
         self.methods = Methods(context, arrays, self.numpy)
 
@@ -98,187 +85,127 @@ class Calls:
         if not templates:
             return None
         method = Method(value, name, tuple(templates))
-        return method if is_method else self.call_registered(node, method, [], {}, mask)
+        place = cast(ast.Call, node)  # a property is called where it is named
+        return method if is_method else self.call_registered(method, Call(place, [], {}, mask))
 
     def call(self, node: ast.Call, mask: Mask) -> object:
-        function = self.evaluator.evaluate(node.func, mask)
-        arguments = self.arguments(node, mask)
-        keywords = {str(k.arg): self.evaluator.evaluate(k.value, mask) for k in node.keywords}
-        return self.call_value(node, function, arguments, keywords, mask)
+        evaluate = self.expressions.evaluate
+        function, arguments = evaluate(node.func, mask), self.expressions.items(node.args, mask)
+        keywords = {str(k.arg): evaluate(k.value, mask) for k in node.keywords}
+        return self.call_value(function, Call(node, arguments, keywords, mask))
 
-    def arguments(self, node: ast.Call, mask: Mask) -> list[object]:
-        """Values of the arguments by position, those of a starred tuple one by one."""
-        evaluate = self.evaluator.evaluate
-        values: list[object] = []
-        for argument in node.args:
-            if not isinstance(argument, ast.Starred):
-                values.append(evaluate(argument, mask))
-                continue
-            several = evaluate(argument.value, mask)
-            if not isinstance(several, tuple):
-                raise Unsupported(node, f"`{ast.unparse(argument)}` is not a tuple")
-            values += several
-        return values
-
-    def call_value(
-        self,
-        node: ast.Call,
-        function: object,
-        arguments: list[object],
-        keywords: dict[str, object],
-        mask: Mask,
-    ) -> object:
+    def call_value(self, function: object, call: Call) -> object:
         """What a function returns; the function is a value of the kernel's."""
         if isinstance(function, CudaName):
-            return call_cuda(self.context, node, function.path, arguments, keywords, mask)
+            return call_cuda(self.context, function.path, call)
         if isinstance(function, Method) and function.templates:
-            return self.call_registered(node, function, arguments, keywords, mask)
+            return self.call_registered(function, call)
         if isinstance(function, Method):
-            return attempt(self.methods.call, node, function, arguments, keywords, mask)
+            return attempt(call, self.methods.call, function, call)
         if isinstance(function, InnerFunction):
-            source = function.source
-            return self.call_device_function(
-                node, source, arguments, keywords, mask, function.frame
-            )
+            return self.call_device_function(function.source, call, function.frame)
         if function in NUMBER_TYPES or not isinstance(function, (str, bytes, type(None))):
             dtype = dtype_of_type(function)
             if dtype is not None:
-                return self.cast(node, function, dtype, arguments, mask)
+                return self.cast(function, dtype, call)
         emulation = getattr(function, "emulation", None)
         if callable(emulation):
-            return call_emulation(self.context, node, emulation, arguments, mask)
+            return call_emulation(self.context, emulation, call)
         if isinstance(function, types.ModuleType) or not callable(function):
-            raise Unsupported(node, f"`{ast.unparse(node.func)}` is not a function")
-        return self.call_python(node, function, arguments, keywords, mask)
+            raise Unsupported(call.node, f"`{ast.unparse(call.node.func)}` is not a function")
+        return self.call_python(function, call)
 
-    def call_registered(
-        self,
-        node: ast.expr,
-        method: Method,
-        arguments: list[object],
-        keywords: dict[str, object],
-        mask: Mask,
-    ) -> object:
+    def call_registered(self, method: Method, call: Call) -> object:
         """What `@overload_method` or `@overload_attribute` gives for a value."""
-        values = [method.owner, *arguments]
-        named = {name: numba_type(value) for name, value in keywords.items()}
+        values = [method.owner, *call.arguments]
+        named = {name: numba_type(value) for name, value in call.keywords.items()}
         templates = method.templates
         if isinstance(templates[0], FunctionType):  # a property of the class itself
             found: FunctionType | None = templates[0]
         else:
             found = first_implementation(templates, list(map(numba_type, values)), named)
         if found is None:
-            raise Unsupported(node, f"`{ast.unparse(node)}`: no overload fits these arguments")
-        call = ast.copy_location(ast.Call(node, [], []), node)
-        return self.call_device_function(call, read_source(found), values, keywords, mask)
+            text = ast.unparse(call.node)
+            raise Unsupported(call.node, f"`{text}`: no overload fits these arguments")
+        return self.call_device_function(read_source(found), call._replace(arguments=values))
 
-    def cast(
-        self,
-        node: ast.Call,
-        function: object,
-        dtype: np.dtype,
-        arguments: Sequence[object],
-        mask: Mask,
-    ) -> Number:
+    def cast(self, function: object, dtype: np.dtype, call: Call) -> Number:
+        node, arguments = call.node, call.arguments
         if function is complex and len(arguments) == 2:
-            real, imaginary = numbers_of(node, arguments)
-            return complex_of(real, imaginary)
+            numbers = as_numbers(arguments)
+            if numbers is None:
+                raise Unsupported(node, f"`{ast.unparse(node)}` takes numbers")
+            return complex_of(*numbers)
         if function is float and len(arguments) == 1 and isinstance(arguments[0], str):
             return float_of_text(node, arguments[0])
         value = as_number(arguments[0]) if len(arguments) == 1 else None
         if value is None:
             raise Unsupported(node, f"`{ast.unparse(node)}` needs one number")
-        if function is int and value.dtype.kind in "iu":
-            return value
-        if function is float and value.dtype.kind == "f":
-            return value
-        if function is complex and value.dtype.kind == "c":
+        if value.dtype.kind in KEPT.get(function, ""):
             return value
         if dtype.itemsize < value.dtype.itemsize:
-            self.narrowing.check(node, value, dtype, mask)
+            self.narrowing.check(node, value, dtype, call.mask)
         return convert(value, dtype)
 
-    def call_python(
-        self,
-        node: ast.Call,
-        function: Callable,
-        arguments: list[object],
-        keywords: dict[str, object],
-        mask: Mask,
-    ) -> object:
-        if is_numpy(function):
-            return attempt(self.numpy.call, node, function, arguments, keywords, mask)
+    def call_python(self, function: Callable, call: Call) -> object:
+        node, arguments = call.node, call.arguments
+        if is_numpy_function(function):
+            return attempt(call, self.numpy.call, function, call)
         small = call_math(function, arguments)
         if small is not None:
             return small
-        numbers = [as_number(argument) for argument in arguments]
-        if is_math(function) and all(number is not None for number in numbers):
-            return self.call_math(node, function, [n for n in numbers if n is not None])
+        numbers = as_numbers(arguments) if is_math(function) else None
+        if numbers is not None:
+            result = attempt(call, call_any_math, function, numbers)
+            if is_number(result):
+                self.expressions.doubles.check(node, node.args, numbers, result.dtype)
+            return result
         if getattr(builtins, getattr(function, "__name__", ""), None) is function:
-            return attempt(self.python.call, node, function, arguments, keywords, mask)
+            return attempt(call, self.python.call, function, call)
         if is_operator(function):
-            return attempt(self.python.call_operator, node, function, arguments, mask)
+            return attempt(call, self.python.call_operator, function, call)
         if isinstance(function, type) and hasattr(function, "_fields"):
-            return attempt(make_tuple, node, function, arguments, keywords)
+            return attempt(call, partial(function, *arguments, **call.keywords))
         if function in UNROLL:
             return arguments[0]
         if isinstance(function, type):
-            made = registered_object(function, arguments, keywords)
+            made = registered_object(function, call)
             if made is not None:
                 return made
             text = f"`{ast.unparse(node.func)}`: objects of classes cannot be made in a kernel"
             raise Unsupported(node, text)
-        source = called_source(overload_of(node, function, arguments, keywords) or function)
+        source = called_source(overload_of(function, call) or function)
         if source is None:
             raise Unsupported(node, f"`{ast.unparse(node.func)}` cannot be called from a kernel")
         signatures = signatures_of(function)
         if signatures:
-            return self.call_with_signature(node, source, signatures, arguments, mask)
-        return self.call_device_function(node, source, arguments, keywords, mask)
+            return self.call_with_signature(source, signatures, call)
+        return self.call_device_function(source, call)
 
     def call_with_signature(
-        self,
-        node: ast.Call,
-        source: Source,
-        signatures: Sequence[Signature],
-        arguments: Sequence[object],
-        mask: Mask,
+        self, source: Source, signatures: Sequence[Signature], call: Call
     ) -> object:
         """A device function with explicit types: what it takes and returns is converted to them."""
+        arguments = call.arguments
         fitting = [s for s in signatures if len(s.arguments) == len(arguments)]
         if not fitting:
-            raise Unsupported(node, f"{source.function.__name__} has another number of arguments")
+            name = source.function.__name__
+            raise Unsupported(call.node, f"{name} has another number of arguments")
         kinds = tuple(map(numba_type, arguments)) if len(fitting) > 1 else ()
         chosen = best(fitting, kinds) or fitting[0]
-        pairs = zip(chosen.arguments, arguments, strict=True)
-        given = [convert_to(kind, argument) for kind, argument in pairs]
-        result = self.call_device_function(node, source, given, {}, mask)
+        given = list(map(convert_to, chosen.arguments, arguments))
+        converted = call._replace(arguments=given, keywords={})
+        result = self.call_device_function(source, converted)
         return result if chosen.result is None else convert_to(chosen.result, result)
 
-    def call_math(self, node: ast.Call, function: Callable, numbers: list[Number]) -> object:
-        result = attempt(call_any_math_at, node, function, numbers)
-        if is_number(result):
-            self.doubles.check(node, node.args, numbers, result.dtype)
-        return result
 
-
-def attempt(call: Callable[..., Result], node: ast.Call, *arguments: Any) -> Result:
-    """call(node, ...), whose arguments may be too many, too few or of the wrong kind."""
+def attempt(call: Call, function: Callable[..., Result], *arguments: Any) -> Result:
+    """function(*arguments), for a call whose own may be too many, too few or of the wrong kind."""
     try:
-        return call(node, *arguments)
+        return function(*arguments)
     except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError):
-        text = ast.unparse(node)
-        raise Unsupported(node, f"`{text}` cannot be called with these arguments") from None
-
-
-def make_tuple(
-    node: ast.Call, kind: Callable, arguments: list[object], keywords: dict[str, object]
-) -> object:
-    return kind(*arguments, **keywords)
-
-
-def call_any_math_at(node: ast.Call, function: Callable, numbers: list[Number]) -> object:
-    return call_any_math(function, numbers)
+        text = ast.unparse(call.node)
+        raise Unsupported(call.node, f"`{text}` cannot be called with these arguments") from None
 
 
 def float_of_text(node: ast.Call, text: str) -> np.float64:
@@ -289,27 +216,8 @@ def float_of_text(node: ast.Call, text: str) -> np.float64:
         raise Unsupported(node, f"`{ast.unparse(node)}` is not a number") from None
 
 
-NUMBER_TYPES = (bool, int, float, complex)
-
-
-def is_numpy(function: object) -> bool:
-    if type(function) is np.ufunc:
-        return True
-    module = getattr(function, "__module__", None) or ""
-    return module.split(".")[0] == "numpy" and not isinstance(function, type)
-
-
 def is_operator(function: object) -> bool:
     return getattr(operator, getattr(function, "__name__", ""), None) is function
-
-
-def numbers_of(node: ast.Call, arguments: Sequence[object]) -> list[Number]:
-    """Arguments that must all be numbers."""
-    numbers = [as_number(argument) for argument in arguments]
-    found = [number for number in numbers if number is not None]
-    if len(found) != len(arguments):
-        raise Unsupported(node, f"`{ast.unparse(node)}` takes numbers")
-    return found
 
 
 def convert_to(kind: Type, value: object) -> object:
@@ -320,18 +228,17 @@ def convert_to(kind: Type, value: object) -> object:
 # ---------------------------------------------------------------- functions with @overload
 
 
-def overload_of(
-    node: ast.Call, function: object, arguments: list[Any], keywords: dict[str, Any]
-) -> Callable | None:
+def overload_of(function: object, call: Call) -> Callable | None:
     """The Python function that stands for another with these arguments; None if there is none."""
-    if not isinstance(function, FunctionType) or not templates_of(function):
+    templates = templates_of(function) if isinstance(function, FunctionType) else []
+    if not templates:
         return None
-    given = [numba_type(argument) for argument in arguments]
+    node, given = call.node, list(map(numba_type, call.arguments))
     if len(node.args) == len(given):
         given = list(map(known_type, node.args, given))
-    named = {str(k.arg): known_type(k.value, numba_type(keywords[str(k.arg)]))
+    named = {str(k.arg): known_type(k.value, numba_type(call.keywords[str(k.arg)]))
              for k in node.keywords}  # fmt: skip
-    return implementation_of(function, given, named)
+    return first_implementation(templates, given, named)
 
 
 def known_type(node: ast.expr, kind: Type) -> Type:
@@ -340,22 +247,18 @@ def known_type(node: ast.expr, kind: Type) -> Type:
     return kinds.literal(value) if isinstance(value, (int, str)) else kind
 
 
-def registered_object(
-    function: type, arguments: Sequence[object], keywords: dict[str, object]
-) -> object:
+def registered_object(function: type, call: Call) -> object:
     """An object of a class that numba-cuda's extension API knows: its members, as a NamedTuple.
 
     None if the class is not registered, or does not take its members one by one.
     """
-    kind = type_made_by(function, [numba_type(value) for value in arguments])
+    kind = type_made_by(function, list(map(numba_type, call.arguments)))
     members = members_of(kind) if kind is not None else {}
-    if not members or keywords or len(members) != len(arguments):
+    if not members or call.keywords or len(members) != len(call.arguments):
         return None
     fields: Any = namedtuple(function.__name__, members)  # type: ignore[misc]
     made = type(function.__name__, (fields,), {"numba_type": kind, "python_class": function})
-    return made(
-        *(convert_to(kind, value) for kind, value in zip(members.values(), arguments, strict=True))
-    )
+    return made(*map(convert_to, members.values(), call.arguments))
 
 
 def numba_type(value: object) -> Any:
@@ -385,13 +288,10 @@ def numba_type(value: object) -> Any:
 # that takes and returns (warps, 32) tables, one row per warp and one column per lane.
 
 
-def call_emulation(
-    context: Context, node: ast.Call, emulation: Callable, arguments: Sequence[object], mask: Mask
-) -> object:
+def call_emulation(context: Context, emulation: Callable, call: Call) -> object:
     """Value of a call of a raw instruction: a number per thread, a tuple of them, or None."""
     team = context.team
-    tables = [as_table(context, node, argument, mask) for argument in arguments]
-    result = emulation(*tables)
+    result = emulation(*(as_table(context, argument, call) for argument in call.arguments))
     if result is None:
         return None
     if isinstance(result, tuple):
@@ -399,14 +299,12 @@ def call_emulation(
     return team.from_lanes(result)
 
 
-def as_table(
-    context: Context, node: ast.Call, argument: object, mask: Mask
-) -> "np.ndarray | WarpArray":
+def as_table(context: Context, argument: object, call: Call) -> "np.ndarray | WarpArray":
     if is_number(argument):
         return context.team.by_lane(argument)
     if isinstance(argument, ArrayView):
-        return WarpArray(context, argument, mask, node)
-    raise Unsupported(node, f"`{ast.unparse(node)}` takes numbers and arrays")
+        return WarpArray(context, argument, call.mask, call.node)
+    raise Unsupported(call.node, f"`{ast.unparse(call.node)}` takes numbers and arrays")
 
 
 class WarpArray:

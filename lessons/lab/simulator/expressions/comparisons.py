@@ -1,6 +1,7 @@
 """Compare what is not a number: tuples, None, texts, members of an Enum."""
 
 import ast
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -35,7 +36,9 @@ def are_equal(left: object, right: object) -> Condition | None:
             return np.bool_(False)
         return compare("Eq", left.number, right.number)
     if isinstance(left, tuple) and isinstance(right, tuple):
-        return equal_tuples(left, right)
+        if len(left) != len(right):
+            return np.bool_(False)
+        return combined(zip(left, right, strict=True), np.bitwise_and, np.bool_(True))
     if isinstance(left, (str, bytes)) and isinstance(right, (str, bytes)):
         return np.bool_(left == right)
     if is_text(left) or is_text(right):
@@ -53,29 +56,23 @@ def is_text(value: object) -> bool:
     return is_number(value) and value.dtype.kind in "SU"
 
 
-def equal_tuples(left: tuple, right: tuple) -> Condition | None:
-    if len(left) != len(right):
-        return np.bool_(False)
-    equal: Condition = np.bool_(True)
-    for one, other in zip(left, right, strict=True):
+def combined(
+    pairs: Iterable[tuple[object, object]], combine: np.ufunc, found: Condition
+) -> Condition | None:
+    """Where all pairs are equal, or any. found: of no pair."""
+    for one, other in pairs:
         same = are_equal(one, other)
         if same is None:
             return None
-        equal = equal & same
-    return equal
+        found = combine(found, same)
+    return found
 
 
 def contains(items: object, value: object) -> Condition | None:
     """Where `value in items` holds."""
     if not isinstance(items, tuple):
         return None
-    found: Condition = np.bool_(False)
-    for item in items:
-        same = are_equal(item, value)
-        if same is None:
-            return None
-        found = found | same
-    return found
+    return combined(((item, value) for item in items), np.bitwise_or, np.bool_(False))
 
 
 def compare_in_order(name: str, left: object, right: object) -> Condition | None:

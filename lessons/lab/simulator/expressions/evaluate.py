@@ -2,7 +2,7 @@
 
 import ast
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -21,20 +21,19 @@ from ...numba_types import (
     typed,
     unary,
 )
-from ...source import Source
+from ...source import Source, as_definition, codes_in
 from ..context import Context
 from ..frames import Frame
 from ..memory.arrays import ArrayView
 from ..stops import Unsupported
 from ..teams import Mask
-from ..values import InnerFunction, as_number
+from ..values import InnerFunction
 from ..watch import Computed
-from .arithmetic_advice import DoublePrecision
 from .attributes import Attributes
 from .calls import Calls, DeviceCall
 from .comparisons import compare_others
+from .evaluator import Evaluator
 from .indexing import Indexing, WholeArrays
-from .variables import Variables
 
 # ---------------------------------------------------------------- inner functions
 
@@ -49,12 +48,7 @@ def inner_function(
     code = code_of(frame, node)
     if code is None:
         raise Unsupported(node, "this function cannot be defined here")
-    if isinstance(node, ast.Lambda):
-        result = ast.copy_location(ast.Return(node.body), node.body)
-        tree = ast.FunctionDef("lambda", node.args, [result], [], None, None)
-        tree = ast.copy_location(tree, node)
-    else:
-        tree = node
+    tree = as_definition(node, "lambda") if isinstance(node, ast.Lambda) else node
     cells = tuple(types.CellType() for _ in code.co_freevars)
     outer = frame.source.function
     arguments = (code, outer.__globals__, code.co_name, tuple(defaults) or None, cells)
@@ -73,10 +67,6 @@ def code_of(frame: Frame, node: ast.FunctionDef | ast.Lambda) -> types.CodeType 
     return found[0] if found else None
 
 
-def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
-    return (item for item in code.co_consts if isinstance(item, types.CodeType))
-
-
 def names_of(code: types.CodeType) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
@@ -92,18 +82,16 @@ def first_line(node: ast.FunctionDef | ast.Lambda) -> int:
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
-class Expressions:
-    """Evaluates expressions for one team; an `Evaluator`."""
+class Expressions(Evaluator):
+    """Evaluates expressions of all kinds."""
 
     def __init__(self, context: Context, call_device_function: DeviceCall) -> None:
-        self.context = context
-        self.watch = context.launch.watch
-        self.variables = Variables(context)
-        self.doubles = DoublePrecision(context)
-        self.indexing = Indexing(context, self, self.variables.select)
+        super().__init__(context)
+        self.watch = context.launch.options.watch
+        self.indexing = Indexing(context, self)
         self.arrays = WholeArrays(context)
-        self.attributes = Attributes(context, self, self.variables, self.indexing)
-        self.calls = Calls(context, self, self.doubles, self.arrays, call_device_function)
+        self.attributes = Attributes(context, self.variables, self.indexing)
+        self.calls = Calls(context, self, call_device_function)
         # Each takes a node of its own class, and a mask.
         self.methods: dict[type[ast.expr], Callable[..., object]] = {
             ast.Constant: self.constant,
@@ -151,16 +139,6 @@ class Expressions:
         source, team, launch = self.context.stack.source, self.context.team, self.context.launch
         return self.watch(Computed(source, node, value, mask, team, launch, self.evaluate))
 
-    def number(self, node: ast.expr, mask: Mask) -> Number:
-        value = self.evaluate(node, mask)
-        return value if is_number(value) else self.as_number(node, value)
-
-    def as_number(self, node: ast.expr, value: object) -> Number:
-        number = as_number(value)
-        if number is None:
-            raise Unsupported(node, f"`{ast.unparse(node)}` must be a number here")
-        return number
-
     def condition(self, node: ast.expr, mask: Mask) -> Condition:
         """Where an expression is true."""
         return self.truth_of(node, self.evaluate(node, mask))
@@ -185,11 +163,7 @@ class Expressions:
 
     def binary_operation(self, node: ast.BinOp, mask: Mask) -> object:
         left, right = self.evaluate(node.left, mask), self.evaluate(node.right, mask)
-        return self.combine(node, type(node.op).__name__, left, right, mask)
-
-    def combine(
-        self, node: ast.BinOp, operation: str, left: object, right: object, mask: Mask
-    ) -> object:
+        operation = type(node.op).__name__
         if operation == "MatMult":
             raise Unsupported(node, "`@` does not exist in kernels: write loops")
         if not (is_number(left) and is_number(right)):
@@ -278,16 +252,7 @@ class Expressions:
     # ------------------------------------------------------------ the rest
 
     def tuple_of(self, node: ast.Tuple, mask: Mask) -> tuple:
-        items: list[object] = []
-        for item in node.elts:
-            if not isinstance(item, ast.Starred):
-                items.append(self.evaluate(item, mask))
-                continue
-            several = self.evaluate(item.value, mask)
-            if not isinstance(several, tuple):
-                raise Unsupported(item, f"`{ast.unparse(item.value)}` is not a tuple")
-            items += several
-        return tuple(items)
+        return tuple(self.items(node.elts, mask))
 
     def function(self, node: ast.Lambda | ast.FunctionDef, mask: Mask) -> InnerFunction:
         """What `lambda`, or `def` inside the kernel, makes."""

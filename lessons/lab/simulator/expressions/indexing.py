@@ -4,12 +4,13 @@ import ast
 import enum
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from ...numba_compiler import is_of_user
-from ...numba_types import INT64, Condition, Number, convert, is_number
+from ...numba_types import INT64, Number, convert, is_number
+from ...source import parts_of
 from ..context import Context
 from ..memory.arrays import ArrayView, Memory, row_major_strides
 from ..stops import Unsupported
@@ -17,23 +18,19 @@ from ..teams import Mask, first_of
 from ..values import as_number, enum_value
 from .evaluator import Evaluator
 
-# (place, condition, yes, no) -> in each thread one of two values
-Select: TypeAlias = Callable[[ast.expr, Condition, object, object], object]
-
 
 class Indexing:
     """Evaluates subscripts."""
 
-    def __init__(self, context: Context, evaluator: Evaluator, select: Select) -> None:
+    def __init__(self, context: Context, expressions: Evaluator) -> None:
         self.launch = context.launch
         self.memory = context.memory
         self.reporter = context.reporter
         self.team = context.team
-        self.evaluator = evaluator
-        self.select = select
+        self.expressions = expressions
 
     def subscript(self, node: ast.Subscript, mask: Mask) -> object:
-        value = self.evaluator.evaluate(node.value, mask)
+        value = self.expressions.evaluate(node.value, mask)
         if isinstance(value, tuple):
             return self.item_of_tuple(node, value, mask)
         if isinstance(value, type) and issubclass(value, enum.Enum):
@@ -43,15 +40,9 @@ class Indexing:
             return view
         return self.memory.load(view, indices, mask, node)
 
-    def part(self, node: ast.expr, view: ArrayView, name: str) -> ArrayView:
-        """A field of one record, or the array of a field of all records."""
-        if name not in (view.dtype.fields or ()):
-            raise Unsupported(node, f"{view.memory.name} has no field `{name}`")
-        return view.part(name)
-
     def field(self, node: ast.expr, view: ArrayView, name: str, mask: Mask) -> object:
         """The value of a field: a number, an array, a record."""
-        part = self.part(node, view, name)
+        part = view.part(name)
         return part if part.shape else self.memory.load(part, [], mask, node)
 
     def item_of_tuple(self, node: ast.Subscript, value: tuple, mask: Mask) -> object:
@@ -61,7 +52,7 @@ class Indexing:
             if numbers[2] == 0:
                 raise Unsupported(node, "the step of a slice must not be 0")
             return value[slice(*numbers)]
-        index: Any = self.evaluator.evaluate(node.slice, mask)
+        index: Any = self.expressions.evaluate(node.slice, mask)
         if not is_number(index) or index.dtype.kind not in "iu":
             raise Unsupported(node, "a tuple's index must be a whole number")
         if np.ndim(index) != 0:
@@ -74,7 +65,7 @@ class Indexing:
         return value[int(index)]
 
     def constant_index(self, node: ast.Subscript, end: ast.expr | None, mask: Mask) -> int | None:
-        value = None if end is None else self.evaluator.number(end, mask)
+        value = None if end is None else self.expressions.number(end, mask)
         if value is not None and np.ndim(value):
             raise Unsupported(node, "a part of a tuple must be the same in all threads")
         if value is not None and value.dtype.kind not in "iu":
@@ -91,7 +82,7 @@ class Indexing:
         index = np.where(index < 0, index + len(items), index)
         found = items[0]
         for number, item in enumerate(items[1:], start=1):
-            found = self.select(node, index == number, item, found)
+            found = self.expressions.variables.select(node, index == number, item, found)
         return found
 
     def report_outside_tuple(
@@ -107,7 +98,7 @@ class Indexing:
         )
 
     def member_of_enum(self, node: ast.Subscript, kind: type[enum.Enum], mask: Mask) -> object:
-        name = self.evaluator.evaluate(node.slice, mask)
+        name = self.expressions.evaluate(node.slice, mask)
         if not isinstance(name, str) or name not in kind.__members__:
             raise Unsupported(node, f"{kind.__name__} has no member {name}")
         return enum_value(kind.__members__[name])
@@ -118,13 +109,15 @@ class Indexing:
         """(array, one number per index); for a slice: (smaller array, None)."""
         if not isinstance(value, ArrayView):
             raise Unsupported(node, f"`{ast.unparse(node.value)}` is not an array")
-        if any(map(is_whole, index_parts(node.slice))):
+        if any(map(is_whole, parts_of(node.slice))):
             return self.slice(node, value, mask), None
-        index = self.evaluator.evaluate(node.slice, mask)
+        index = self.expressions.evaluate(node.slice, mask)
         if value.is_record and is_number(index) and np.ndim(index) == 0:
             index = field_number(value, int(index))
         if isinstance(index, str) and value.dtype.fields:
-            return self.part(node, value, index), []
+            if index not in value.dtype.fields:
+                raise Unsupported(node, f"{value.memory.name} has no field `{index}`")
+            return value.part(index), []
         indices: list[Number] = []
         for part in index if isinstance(index, tuple) else (index,):
             if isinstance(part, ArrayView) and not part.shape:
@@ -154,7 +147,7 @@ class Indexing:
                 self.launch.signed_index = (source.filename, node.lineno, ast.unparse(node))
 
     def slice(self, node: ast.Subscript, view: ArrayView, mask: Mask) -> ArrayView:
-        parts = without_ellipsis(index_parts(node.slice), len(view.shape))
+        parts = without_ellipsis(parts_of(node.slice), len(view.shape))
         offset: Any = view.offset
         shape: list[Any] = []
         strides: list[Any] = []
@@ -175,7 +168,7 @@ class Indexing:
                 strides.append(stride * step)
                 continue
             along_axis = ArrayView(view.memory, offset, (length,), (stride,))
-            index = self.evaluator.number(part, mask)
+            index = self.expressions.number(part, mask)
             offset, _ = self.memory.locate(along_axis, [index], mask, node)
         shape += view.shape[axis:]
         strides += view.strides[axis:]
@@ -211,10 +204,10 @@ class Indexing:
     def slice_end(self, node: ast.expr | None, mask: Mask) -> Any:
         if node is None:
             return None
-        value = self.evaluator.evaluate(node, mask)
+        value = self.expressions.evaluate(node, mask)
         if value is None:
             return None
-        number = self.evaluator.number(node, mask)
+        number = self.expressions.number(node, mask)
         if number.dtype.kind not in "iu":
             raise Unsupported(node, f"`{ast.unparse(node)}` is no whole number: a slice needs one")
         return convert(number, INT64)
@@ -229,10 +222,6 @@ def field_number(record: ArrayView, number: int) -> str:
 def as_int(value: Any) -> Any:
     """One number for all threads as a Python int; one per thread as it is."""
     return int(value) if np.ndim(value) == 0 else value
-
-
-def index_parts(node: ast.expr) -> list[ast.expr]:
-    return node.elts if isinstance(node, ast.Tuple) else [node]
 
 
 def is_whole(part: ast.expr) -> bool:
@@ -342,13 +331,9 @@ class WholeArrays:
         numbers = [item for item in items if is_number(item)]
         if not numbers or len(numbers) != len(items):
             raise Unsupported(node, "only a tuple of numbers can be stored in an array")
-        dtype = np.result_type(*numbers)
-        return self.temporary((len(items),), dtype, numbers, mask, node)
+        return self.temporary((len(items),), np.result_type(*numbers), numbers)
 
-    def temporary(
-        self, shape: tuple[int, ...], dtype: np.dtype, values: list[Number], mask: Mask,
-        node: ast.expr,
-    ) -> ArrayView:  # fmt: skip
+    def temporary(self, shape: tuple[int, ...], dtype: np.dtype, values: list[Number]) -> ArrayView:
         """An array of a thread's own that holds these values, row by row."""
         size = len(values)
         data = np.zeros(size * self.team.size, dtype)
@@ -368,7 +353,7 @@ class WholeArrays:
         columns = [self.column(node, operand, like, mask) for operand in operands]
         values = [function(*row) for row in zip(*columns, strict=False)]
         dtype = values[0].dtype if values else np.dtype(np.float64)
-        return self.temporary(like.shape, dtype, values, mask, node)
+        return self.temporary(like.shape, dtype, values)
 
     def column(self, node: ast.expr, operand: Any, like: ArrayView, mask: Mask) -> Iterable[Any]:
         """The operand's value for each element of an array like `like`."""

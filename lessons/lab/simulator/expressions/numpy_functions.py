@@ -1,7 +1,8 @@
 """Functions of NumPy in a kernel, on numbers and on whole arrays."""
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..context import Context
 from ..memory.arrays import ArrayView
 from ..stops import Unsupported
 from ..teams import Mask
-from ..values import as_number
+from ..values import Call, as_number, as_numbers
 from .indexing import WholeArrays
 
 MAKERS = {np.empty: 0, np.zeros: 0, np.ones: 1}
@@ -27,87 +28,63 @@ class NumpyFunctions:
         self.team = context.team
         self.arrays = arrays
 
-    def call(
-        self,
-        node: ast.Call,
-        function: Callable,
-        arguments: list[Any],
-        keywords: dict[str, Any],
-        mask: Mask,
-    ) -> object:
+    def call(self, function: Callable, call: Call) -> object:
         if isinstance(function, np.ufunc):
-            return self.ufunc(node, function, arguments, keywords, mask)
+            return self.ufunc(function, call)
         if function in MAKERS:
-            return self.make(node, MAKERS[function], [*arguments, *keywords.values()], mask)
-        numbers = [as_number(argument) for argument in arguments]
-        if numbers and all(number is not None for number in numbers):
-            return np.asarray(function(*numbers, **keywords))[()]
-        return self.per_thread(node, function, arguments, keywords, mask)
+            return self.make(MAKERS[function], call)
+        numbers = as_numbers(call.arguments)
+        if numbers:
+            return np.asarray(function(*numbers, **call.keywords))[()]
+        return self.per_thread(function, call)
 
-    def ufunc(
-        self,
-        node: ast.Call,
-        function: np.ufunc,
-        arguments: list[Any],
-        keywords: dict[str, Any],
-        mask: Mask,
-    ) -> object:
+    def ufunc(self, function: np.ufunc, call: Call) -> object:
         """np.sin(x), np.add(a, b): of numbers, or element by element; np.sin(a, out)."""
-        inputs, outputs = arguments[: function.nin], arguments[function.nin :]
-        outputs = outputs or [keywords[name] for name in ("out",) if name in keywords]
-
-        def call(*values: object) -> Number:
-            return call_ufunc(node, function, values)
-
+        node, mask = call.node, call.mask
+        inputs, outputs = call.arguments[: function.nin], call.arguments[function.nin :]
+        outputs = outputs or [call.keywords[name] for name in ("out",) if name in call.keywords]
+        compute = partial(call_ufunc, node, function)
         if not any(isinstance(value, (ArrayView, tuple)) for value in inputs):
-            result: object = call(*inputs)
+            result: object = compute(*inputs)
         else:
             whole = [self.arrays.array_of(node, value, mask) if isinstance(value, tuple) else value
                      for value in inputs]  # fmt: skip
-            result = self.arrays.apply(node, call, whole, mask)
+            result = self.arrays.apply(node, compute, whole, mask)
         if not outputs:
             return result
         self.arrays.fill(node, outputs[0], result, mask)
         return outputs[0]
 
-    def make(self, node: ast.Call, value: int, arguments: list[Any], mask: Mask) -> ArrayView:
+    def make(self, value: int, call: Call) -> ArrayView:
         """np.zeros((2, 3), np.float32) and its like: an array of a thread's own."""
-        shape = arguments[0] if isinstance(arguments[0], tuple) else (arguments[0],)
+        arguments = [*call.arguments, *call.keywords.values()]
         dtype = dtype_of_type(arguments[1]) if len(arguments) > 1 else np.dtype(np.float64)
-        sizes = [as_number(length) for length in shape]
-        if dtype is None or any(size is None or np.ndim(size) for size in sizes):
-            raise Unsupported(node, "an array needs a shape and a type that all threads share")
-        lengths = tuple(int(size) for size in sizes if size is not None)
+        sizes = as_numbers(arguments[0] if isinstance(arguments[0], tuple) else (arguments[0],))
+        if dtype is None or sizes is None or any(map(np.ndim, sizes)):
+            text = "an array needs a shape and a type that all threads share"
+            raise Unsupported(call.node, text)
+        lengths = tuple(map(int, sizes))
         filled: list[Number] = [dtype.type(value)] * int(np.prod(lengths))
-        return self.arrays.temporary(lengths, dtype, filled, mask, node)
+        return self.arrays.temporary(lengths, dtype, filled)
 
-    def per_thread(
-        self,
-        node: ast.Call,
-        function: Callable,
-        arguments: Sequence[Any],
-        keywords: dict[str, Any],
-        mask: Mask,
-    ) -> object:
+    def per_thread(self, function: Callable, call: Call) -> object:
         """Any other function: NumPy's own, on the arrays of one thread after another."""
-        columns = [self.per_thread_values(node, argument, mask) for argument in arguments]
-        named = {name: single(value) for name, value in keywords.items()}
+        node, mask = call.node, call.mask
+        columns = [self.per_thread_values(node, argument, mask) for argument in call.arguments]
         results = {}
         for position in np.flatnonzero(mask):
             values = [column(int(position)) for column in columns]
             try:
-                results[int(position)] = np.asarray(function(*values, **named))
+                results[int(position)] = np.asarray(function(*values, **call.keywords))
             except (TypeError, ValueError) as error:
                 raise Unsupported(node, f"`{ast.unparse(node)}`: {error}") from None
         first = next(iter(results.values()), np.zeros((), np.float64))
-        table = np.zeros((self.team.size, *first.shape), first.dtype)
+        table = np.zeros((first.size, self.team.size), first.dtype)
         for place, result in results.items():
-            table[place] = result
+            table[:, place] = result.reshape(-1)
         if not first.shape:
-            return table
-        flat = table.reshape(self.team.size, -1)
-        columns_of_result: list[Number] = [flat[:, k] for k in range(flat.shape[1])]
-        return self.arrays.temporary(first.shape, first.dtype, columns_of_result, mask, node)
+            return table[0]
+        return self.arrays.temporary(first.shape, first.dtype, [*table])
 
     def per_thread_values(
         self, node: ast.Call, argument: Any, mask: Mask
@@ -127,22 +104,15 @@ class NumpyFunctions:
 
             return of_thread
         number = as_number(argument)
-        if number is None:
-            return lambda position: single(argument)
-        return lambda position: number[position] if isinstance(number, np.ndarray) else number
+        if isinstance(number, np.ndarray):
+            return number.__getitem__
+        return lambda position: argument if number is None else number
 
 
-def single(value: Any) -> Any:
-    """A value that is the same in all threads, as NumPy takes it."""
-    if isinstance(value, tuple):
-        return tuple(map(single, value))
-    return value
-
-
-def call_ufunc(node: ast.Call, function: np.ufunc, values: Sequence[object]) -> Number:
+def call_ufunc(node: ast.Call, function: np.ufunc, *values: object) -> Number:
     """Of numbers, with the types that Numba gives it."""
-    numbers = [number for number in map(as_number, values) if number is not None]
-    if len(numbers) != len(values):
+    numbers = as_numbers(values)
+    if numbers is None:
         raise Unsupported(node, f"`{ast.unparse(node.func)}` takes numbers and arrays of them")
     result, expected = function(*numbers), types_of_ufunc(function, *(n.dtype for n in numbers))
     return convert(np.asarray(result)[()], expected)

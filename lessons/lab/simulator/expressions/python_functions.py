@@ -32,11 +32,9 @@ from ...numba_types import (
 from ..context import Context
 from ..memory.arrays import ArrayView
 from ..stops import Unsupported
-from ..teams import Mask
-from ..values import EnumValue, Iteration, as_number
+from ..values import Call, EnumValue, Iteration, as_number, as_numbers
 from .arithmetic_advice import DoublePrecision
 from .comparisons import compare_others
-from .evaluator import Evaluator
 from .indexing import WholeArrays
 
 # operator.add -> "Add", operator.lt -> "Lt", operator.neg -> "USub"
@@ -52,17 +50,12 @@ IN_PLACE = {
 class PythonFunctions:
     """Calls functions of Python's own and of `operator`."""
 
-    def __init__(
-        self, context: Context, evaluator: Evaluator, doubles: DoublePrecision, arrays: WholeArrays
-    ) -> None:
-        self.context = context
+    def __init__(self, context: Context, doubles: DoublePrecision, arrays: WholeArrays) -> None:
         self.memory = context.memory
-        self.team = context.team
-        self.evaluator = evaluator
         self.doubles = doubles
         self.arrays = arrays
-        # Each takes the call, its arguments, and a mask.
-        self.methods: dict[Callable, Callable[[ast.Call, list[Any], Mask], object]] = {
+        # Each takes the call, and returns its value.
+        self.methods: dict[Callable, Callable[[Call], object]] = {
             min: partial(self.extreme, min), max: partial(self.extreme, max), len: self.length,
             round: self.round, pow: self.power, divmod: self.divmod, sum: self.sum,
             range: self.range, enumerate: self.enumerate, zip: self.zip, reversed: self.reversed,
@@ -70,23 +63,15 @@ class PythonFunctions:
             ord: self.code_of_character,
         }  # fmt: skip
 
-    def call(
-        self,
-        node: ast.Call,
-        function: Callable,
-        arguments: list[object],
-        keywords: dict[str, object],
-        mask: Mask,
-    ) -> object:
+    def call(self, function: Callable, call: Call) -> object:
         method = self.methods.get(function)
-        if method is None or (keywords and function is not enumerate):
-            raise refused(node, function)
-        return method(node, [*arguments, *keywords.values()], mask)
+        if method is None or (call.keywords and function is not enumerate):
+            raise refused(call, function)
+        return method(call)
 
-    def call_operator(
-        self, node: ast.Call, function: Callable, arguments: list[Any], mask: Mask
-    ) -> object:
+    def call_operator(self, function: Callable, call: Call) -> object:
         """operator.add(a, b) and its like."""
+        node, arguments = call.node, call.arguments
         function = IN_PLACE.get(function, function)
         name = NAMES.get(function)
         small = operate(name or "", *arguments)
@@ -96,7 +81,7 @@ class PythonFunctions:
         if function in (operator.truth, operator.not_) and numbers:
             return truth(numbers[0]) if function is operator.truth else ~truth(numbers[0])
         if name in BINARY and len(arguments) == 2:
-            return self.operate(node, partial(binary, name), arguments, mask)
+            return self.operate(partial(binary, name), call)
         if name in COMPARE and len(arguments) == 2:
             if len(numbers) == 2:
                 return compare(name, *numbers)
@@ -104,40 +89,35 @@ class PythonFunctions:
             if result is not None:
                 return result
         if name in UNARY and len(arguments) == 1:
-            return self.operate(node, partial(unary, name), arguments, mask)
+            return self.operate(partial(unary, name), call)
         raise Unsupported(node, f"`{ast.unparse(node)}` cannot be computed in a kernel")
 
-    def operate(
-        self, node: ast.Call, function: Callable, arguments: list[Any], mask: Mask
-    ) -> object:
-        if any(isinstance(argument, ArrayView) for argument in arguments):
-            return self.arrays.apply(node, function, arguments, mask)
-        numbers = [as_number(argument) for argument in arguments]
-        if any(number is None for number in numbers):
-            raise Unsupported(node, f"`{ast.unparse(node)}` takes numbers")
-        return function(*numbers)
+    def operate(self, function: Callable, call: Call) -> object:
+        if any(isinstance(argument, ArrayView) for argument in call.arguments):
+            return self.arrays.apply(call.node, function, call.arguments, call.mask)
+        return function(*self.numbers(call.node, call.arguments, 1, 2))
 
-    def code_of_character(self, node: ast.Call, arguments: list[Any], mask: Mask) -> Number:
-        if len(arguments) != 1 or not isinstance(arguments[0], str) or len(arguments[0]) != 1:
-            raise refused(node, ord)
-        return np.uint32(ord(arguments[0]))
+    def code_of_character(self, call: Call) -> Number:
+        match call.arguments:
+            case [str() as text] if len(text) == 1:
+                return np.uint32(ord(text))
+        raise refused(call, ord)
 
     # ------------------------------------------------------------ numbers
 
-    def extreme(
-        self, function: Callable, node: ast.Call, arguments: list[Any], mask: Mask
-    ) -> Number:
+    def extreme(self, function: Callable, call: Call) -> Number:
+        node, arguments = call.node, call.arguments
         if len(arguments) == 1:
-            arguments = self.items(node, arguments[0], mask)
-        numbers = [number for number in map(as_number, arguments) if number is not None]
-        if not numbers or len(numbers) != len(arguments):
-            raise refused(node, function)
+            arguments = self.items(call)
+        numbers = as_numbers(arguments)
+        if not numbers:
+            raise refused(call, function)
         dtype = common_dtype([number.dtype for number in numbers])
         self.doubles.check(node, node.args[:2], numbers[:2], dtype)
         return extreme(function, numbers)
 
-    def round(self, node: ast.Call, arguments: list[Any], mask: Mask) -> Number:
-        value, *digits = self.numbers(node, arguments, 1, 2)
+    def round(self, call: Call) -> Number:
+        value, *digits = self.numbers(call.node, call.arguments, 1, 2)
         if not digits:
             if value.dtype.kind in "iub":
                 return convert(value, INT64)
@@ -150,37 +130,37 @@ class PythonFunctions:
         rounded = np.round(value * scale) / scale
         return convert(np.where(np.isfinite(rounded), rounded, value)[()], value.dtype)
 
-    def power(self, node: ast.Call, arguments: list[Any], mask: Mask) -> Number:
-        base, exponent, *modulus = self.numbers(node, arguments, 2, 3)
+    def power(self, call: Call) -> Number:
+        base, exponent, *modulus = self.numbers(call.node, call.arguments, 2, 3)
         result = binary("Pow", base, exponent)
         return binary("Mod", result, modulus[0]) if modulus else result
 
-    def divmod(self, node: ast.Call, arguments: list[Any], mask: Mask) -> tuple:
-        numbers = self.numbers(node, arguments, 2, 2)
+    def divmod(self, call: Call) -> tuple:
+        numbers = self.numbers(call.node, call.arguments, 2, 2)
         return binary("FloorDiv", *numbers), binary("Mod", *numbers)
 
-    def sum(self, node: ast.Call, arguments: list[Any], mask: Mask) -> Number:
+    def sum(self, call: Call) -> Number:
         total: Number = typed(0)
-        start = [arguments[1]] if len(arguments) == 2 else []
-        for item in [*start, *self.items(node, arguments[0], mask)]:
+        start = [call.arguments[1]] if len(call.arguments) == 2 else []
+        for item in [*start, *self.items(call)]:
             number = as_number(item)
             if number is None:
-                raise refused(node, sum)
+                raise refused(call, sum)
             total = binary("Add", total, number)
         return total
 
     def numbers(
         self, node: ast.Call, arguments: Sequence[Any], least: int, most: int
     ) -> list[Number]:
-        found = [number for number in map(as_number, arguments) if number is not None]
-        if len(found) != len(arguments) or not least <= len(found) <= most:
+        found = as_numbers(arguments)
+        if found is None or not least <= len(found) <= most:
             raise Unsupported(node, f"`{ast.unparse(node)}` takes numbers")
         return found
 
     # ------------------------------------------------------------ several values
 
-    def length(self, node: ast.Call, arguments: list[Any], mask: Mask) -> Number:
-        (value,) = arguments
+    def length(self, call: Call) -> Number:
+        (value,) = call.arguments
         if isinstance(value, ArrayView) and value.shape:
             return convert(np.asarray(value.shape[0])[()], INT64)
         if isinstance(value, Iteration):
@@ -189,10 +169,11 @@ class PythonFunctions:
             return np.int64(len(value))
         if is_number(value) and value.dtype.kind in "SU":
             return np.char.str_len(value)
-        raise refused(node, len)
+        raise refused(call, len)
 
-    def items(self, node: ast.Call, values: object, mask: Mask) -> list[Any]:
-        """All items of a tuple or an array."""
+    def items(self, call: Call) -> list[Any]:
+        """All items of a tuple or an array, which is the first argument."""
+        node, values, mask = call.node, call.arguments[0], call.mask
         if isinstance(values, tuple):
             return list(values)
         if isinstance(values, ArrayView):
@@ -202,8 +183,8 @@ class PythonFunctions:
             raise Unsupported(node, "the number of items must be the same in all threads")
         return [iteration.item(k, mask) for k in range(int(iteration.length))]
 
-    def tuple(self, node: ast.Call, arguments: list[Any], mask: Mask) -> tuple:
-        return tuple(self.items(node, arguments[0], mask)) if arguments else ()
+    def tuple(self, call: Call) -> tuple:
+        return tuple(self.items(call)) if call.arguments else ()
 
     def iteration(self, node: ast.expr, values: object) -> Iteration:
         """What a `for` goes through. Raises `Unsupported` for what it cannot."""
@@ -218,46 +199,46 @@ class PythonFunctions:
             )
         raise Unsupported(node, f"a kernel cannot loop over `{ast.unparse(node)}`; use range")
 
-    def iterate(self, node: ast.Call, arguments: list[Any], mask: Mask) -> Iteration:
-        return self.iteration(node, arguments[0])
+    def iterate(self, call: Call) -> Iteration:
+        return self.iteration(call.node, call.arguments[0])
 
-    def range(self, node: ast.Call, arguments: list[Any], mask: Mask) -> Iteration:
-        numbers = self.numbers(node, arguments, 1, 3)
-        begin, end, step = range_limits(node, numbers)
+    def range(self, call: Call) -> Iteration:
+        begin, end, step = range_limits(call.node, self.numbers(call.node, call.arguments, 1, 3))
         count = -((begin - end) // np.where(step == 0, 1, step))
         length = np.maximum(count, 0)[()]
         kind = begin.dtype
         return Iteration(length, lambda k, mask: convert(begin + kind.type(k) * step, kind))
 
-    def enumerate(self, node: ast.Call, arguments: list[Any], mask: Mask) -> Iteration:
-        values = self.iteration(node, arguments[0])
-        start = as_number(arguments[1]) if len(arguments) > 1 else np.int64(0)
+    def enumerate(self, call: Call) -> Iteration:
+        _, start = [*call.arguments, *call.keywords.values(), np.int64(0)][:2]
+        values, start = self.iterate(call), as_number(start)
         assert start is not None
         return Iteration(
             values.length, lambda k, mask: (convert(start + k, INT64), values.item(k, mask))
         )
 
-    def zip(self, node: ast.Call, arguments: list[Any], mask: Mask) -> Iteration:
-        parts = [self.iteration(node, values) for values in arguments]
+    def zip(self, call: Call) -> Iteration:
+        parts = [self.iteration(call.node, values) for values in call.arguments]
         length: Any = 0 if not parts else parts[0].length
         for part in parts[1:]:
             length = np.minimum(length, part.length)
         return Iteration(length, lambda k, mask: tuple(part.item(k, mask) for part in parts))
 
-    def reversed(self, node: ast.Call, arguments: list[Any], mask: Mask) -> Iteration:
-        items = self.items(node, arguments[0], mask)[::-1]
+    def reversed(self, call: Call) -> Iteration:
+        items = self.items(call)[::-1]
         return Iteration(len(items), lambda k, mask: items[k])
 
     # ------------------------------------------------------------ the rest
 
-    def is_instance(self, node: ast.Call, arguments: list[Any], mask: Mask) -> np.bool_:
-        value, kinds = arguments
+    def is_instance(self, call: Call) -> np.bool_:
+        value, kinds = call.arguments
         kinds = kinds if isinstance(kinds, tuple) else (kinds,)
         return np.bool_(any(is_of_kind(value, kind) for kind in kinds))
 
-    def print(self, node: ast.Call, arguments: list[Any], mask: Mask) -> None:
-        texts = [as_printed(argument) for argument in arguments]
-        for position in np.flatnonzero(mask):
+    def print(self, call: Call) -> None:
+        numbers = zip(call.arguments, map(as_number, call.arguments), strict=True)
+        texts: list[Any] = [value if number is None else number for value, number in numbers]
+        for position in np.flatnonzero(call.mask):
             print(*(text[position] if type(text) is np.ndarray else text for text in texts))
 
 
@@ -267,13 +248,10 @@ def range_limits(node: ast.Call, limits: list[Number]) -> tuple[Any, Any, Any]:
         dtype = range_dtype(*(limit.dtype for limit in limits))
     except TypeProblem as problem:
         raise Unsupported(node, f"`{ast.unparse(node)}`: {problem}") from None
-    zero, one = dtype.type(0), dtype.type(1)
-    limits = [convert(limit, dtype) for limit in limits]
-    if len(limits) == 1:
-        return zero, limits[0], one
-    if len(limits) == 2:
-        return limits[0], limits[1], one
-    return limits[0], limits[1], limits[2]
+    first, *others = (convert(limit, dtype) for limit in limits)
+    if not others:
+        return dtype.type(0), first, dtype.type(1)
+    return first, others[0], others[1] if len(others) > 1 else dtype.type(1)
 
 
 def is_of_kind(value: object, kind: object) -> bool:
@@ -291,11 +269,5 @@ def is_of_kind(value: object, kind: object) -> bool:
     return isinstance(kind, type) and isinstance(value, kind)
 
 
-def as_printed(value: object) -> object:
-    """A vector for a number that differs between threads."""
-    number = as_number(value)
-    return value if number is None else number
-
-
-def refused(node: ast.Call, function: Callable) -> Unsupported:
-    return Unsupported(node, f"`{function.__name__}` cannot be called in a kernel")
+def refused(call: Call, function: Callable) -> Unsupported:
+    return Unsupported(call.node, f"`{function.__name__}` cannot be called in a kernel")

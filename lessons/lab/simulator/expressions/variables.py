@@ -10,6 +10,7 @@ import numpy as np
 
 from ... import names
 from ...bfloat16 import BFloat16, scalar_of_ml_dtypes
+from ...compile_words import refusal_of_value
 from ...frozen_globals import device_array
 from ...numba_types import (
     FLOAT32,
@@ -22,7 +23,7 @@ from ...numba_types import (
     is_number,
     typed,
 )
-from ...source import MISSING, Source
+from ...source import MISSING, Source, names_given_in
 from ..arguments import rebuild
 from ..context import Context
 from ..frames import Frame, Variable
@@ -68,12 +69,12 @@ def is_carried(loop: ast.For | ast.While, name: str, source: Source) -> bool:
     """Whether a round reads what the round before gave the variable, or the rest reads the last."""
     uses = [n for n in ast.walk(loop) if isinstance(n, ast.Name) and n.id == name]
     stores = [place(n) for n in uses if isinstance(n.ctx, ast.Store)]
-    statement = next((s for s in loop.body if any(is_store(n, name) for n in ast.walk(s))), None)
+    statement = next((s for s in loop.body if name in names_given_in(s)), None)
     if not stores or statement is None:
         return False
     end = (last_line(statement), statement.end_col_offset or 0)
     at_top = isinstance(statement, (ast.Assign, ast.AugAssign, ast.AnnAssign))
-    if isinstance(statement, ast.AugAssign) and is_store(statement.target, name):
+    if isinstance(statement, ast.AugAssign):
         return True
     read = [place(n) for n in uses if isinstance(n.ctx, ast.Load)]
     if any(one <= end or not at_top for one in read):
@@ -82,10 +83,6 @@ def is_carried(loop: ast.For | ast.While, name: str, source: Source) -> bool:
         isinstance(n, ast.Name) and n.id == name and n.lineno > last_line(loop)
         for n in ast.walk(source.tree)
     )
-
-
-def is_store(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
 
 
 def place(node: ast.Name) -> tuple[int, int]:
@@ -102,7 +99,7 @@ class Variables:
     def __init__(self, context: Context) -> None:
         self.stack = context.stack
         self.reporter = context.reporter
-        self.frozen = context.launch.frozen
+        self.frozen = context.launch.options.frozen
         self.outside: dict[tuple[object, str], object] = {}  # (function, name) -> value
 
     def look_up(self, node: ast.Name, mask: Mask) -> object:
@@ -183,12 +180,7 @@ class Variables:
         of_gpu = device_array(value)
         if of_gpu is not None:
             return wrap_global_arrays({name: of_gpu})[name]
-        raise Unsupported(
-            node,
-            f"`{name}` is a Python object ({type(value).__name__}); a kernel can use numbers, "
-            "tuples, arrays and functions from outside: bind what you need to a module-level name, "
-            f"such as TILE = {name}.tile",
-        )
+        raise Unsupported(node, refusal_of_value(name, value))
 
     def bind(self, name: str, value: object, mask: Mask, node: ast.expr | ast.stmt) -> None:
         """Give a variable a value in the threads of `mask`; the other threads keep theirs."""

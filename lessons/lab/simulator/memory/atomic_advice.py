@@ -1,20 +1,19 @@
 """Races over a change that has to be one atomic step, and which atomic makes it one."""
 
 import ast
-import functools
 from collections.abc import Iterator
 
-from ...names import CudaName, resolve
+from ...names import cuda_path
+from ...source import names_given_in, names_in
 from .arrays import Memory
-from .data_flow import added_by_all, chosen_by_data, first_thread_of_block, names_given_in
+from .data_flow import added_by_all, chosen_by_data, first_thread_of_block, values_by_name
 from .race_sides import (
     Side,
     common_loop,
     in_two_branches,
     line_of,
-    parents_in,
-    parents_of,
     statement_at,
+    stores_of,
     subscripts,
     waiting_loops,
 )
@@ -25,7 +24,7 @@ ATOMICS = {
 }  # fmt: skip
 ATOMICS_OF_FUNCTIONS = {"min": "min", "max": "max"}
 OWN_ELEMENTS = (
-    "give each thread an element of its own, and bring them together after cuda.syncthreads()"
+    "give each thread an element of its own, and bring them together after cuda.syncthreads(); or "
 )
 ADDS = ("add", "sub")  # in any order
 # `if value < element: element = value`, and how it is made one step
@@ -104,9 +103,8 @@ def read_modify_write(now: Side, former: Side) -> str:
             f"all threads of a block add the same numbers to {text}: let one of them do it, under "
             f"`if {first_thread_of_block(now.source.tree)}:`. Where several blocks add, {one_step}"
         )
-    if now.memory.space == "shared" and not chosen_by_data(now.source, target):
-        return f"{what}: {OWN_ELEMENTS}; or {one_step}"
-    return f"{what}: {one_step}"
+    own = now.memory.space == "shared" and not chosen_by_data(now.source, target)
+    return f"{what}: {OWN_ELEMENTS * own}{one_step}"
 
 
 def two_changes(now: Side, former: Side) -> str:
@@ -123,9 +121,8 @@ def two_changes(now: Side, former: Side) -> str:
     what = "both lines change an element in several steps, and one of the changes is lost"
     one_step = f"{atomics[0]} and {atomics[1]} make each of them one step"
     by_data = any(chosen_by_data(now.source, change[0]) for change in changes if change)
-    if now.memory.space == "shared" and not by_data:
-        return f"{what}: {OWN_ELEMENTS}; or {one_step}"
-    return f"{what}: {one_step}"
+    own = now.memory.space == "shared" and not by_data
+    return f"{what}: {OWN_ELEMENTS * own}{one_step}"
 
 
 def waiting_is_enough(now: Side, former: Side, same_round: bool) -> bool:
@@ -143,8 +140,7 @@ def waiting_is_enough(now: Side, former: Side, same_round: bool) -> bool:
     loop = common_loop(now, former)
     if loop is None or same_round or changes[0] is None:
         return False
-    names = {part.id for part in ast.walk(changes[0][0].slice) if isinstance(part, ast.Name)}
-    return bool(names & names_given_in(loop))
+    return bool(names_in(changes[0][0].slice) & names_given_in(loop))
 
 
 def change_of(statement: ast.stmt | None) -> tuple[ast.Subscript, str | None] | None:
@@ -194,25 +190,16 @@ def call(name: str, target: ast.Subscript, *more: ast.expr) -> str:
 
 def look_and_store(now: Side, former: Side) -> str:
     """One thread stores to an element under an `if` that looks at it."""
-    for store in (now, former):
-        statement = statement_at(store)
-        if store.kind != "write" or not isinstance(statement, ast.Assign):
+    for store, element, statement, other in stores_of(now, former):
+        text = ast.unparse(element)
+        if ast.unparse(other.node) != text:
             continue
-        text = ast.unparse(store.node)
-        other = former if store is now else now
-        if ast.unparse(other.node) != text or not isinstance(store.node, ast.Subscript):
-            continue
-        for test in tests_around(store):
+        tests = (part.test for part in store.around if isinstance(part, (ast.If, ast.While)))
+        for test in tests:
             looks = [part for part in subscripts(test) if ast.unparse(part) == text]
             if looks and (other.node in looks or other.node is store.node):
-                return one_step(store.node, statement.value, test)
+                return one_step(element, statement.value, test)
     return ""
-
-
-def tests_around(side: Side) -> Iterator[ast.expr]:
-    for parent in parents_of(parents_in(side.source.tree), side.node):
-        if isinstance(parent, (ast.If, ast.While)):
-            yield parent.test
 
 
 def one_step(element: ast.Subscript, value: ast.expr, test: ast.expr) -> str:
@@ -242,15 +229,12 @@ def one_step(element: ast.Subscript, value: ast.expr, test: ast.expr) -> str:
 
 def taken_lock(now: Side, former: Side) -> str:
     """One thread waits in a loop `while lock[0] == 1`, and stores that 1 after it."""
-    for store, look in ((now, former), (former, now)):
-        statement = statement_at(store)
-        if (store.kind, look.kind) != ("write", "read") or not isinstance(statement, ast.Assign):
-            continue
-        element, value = store.node, statement.value
-        if not isinstance(element, ast.Subscript) or ast.unparse(look.node) != ast.unparse(element):
+    for _, element, statement, look in stores_of(now, former):
+        value = statement.value
+        if look.kind != "read" or ast.unparse(look.node) != ast.unparse(element):
             continue
         waits = f"{ast.unparse(element)} == {ast.unparse(value)}"
-        for parent in parents_of(parents_in(look.source.tree), look.node):
+        for parent in look.around:
             if isinstance(parent, ast.While) and ast.unparse(parent.test) == waits:
                 taken = call("cas", element, ast.Constant(0), value)
                 return (
@@ -262,22 +246,19 @@ def taken_lock(now: Side, former: Side) -> str:
 
 def plain_flag(now: Side, former: Side) -> str:
     """One thread waits in a loop for what the other stores: `while flags[k] == 0: pass`."""
-    stored, look = (now, former) if now.kind == "write" else (former, now)
-    statement = statement_at(stored)
-    if (stored.kind, look.kind) != ("write", "read") or not isinstance(statement, ast.Assign):
-        return ""
-    element, flag = stored.node, look.node
-    if not isinstance(element, ast.Subscript) or not isinstance(flag, ast.Subscript):
-        return ""
-    for loop in waiting_loops(look.source):
-        if any(part is flag for part in ast.walk(loop.test)):
-            atomic = call("add", flag, ast.Constant(0))
-            test = ast.unparse(loop.test).replace(ast.unparse(flag), atomic)
-            done = call("exch", element, statement.value)
-            return (
-                f"a flag orders nothing by itself: set it by {done} behind cuda.threadfence(), "
-                f"and wait for it by `while {test}: pass`, and a fence"
-            )
+    for _, element, statement, look in stores_of(now, former):
+        flag = look.node
+        if look.kind != "read" or not isinstance(flag, ast.Subscript):
+            continue
+        for loop in waiting_loops(look.source):
+            if any(part is flag for part in ast.walk(loop.test)):
+                atomic = call("add", flag, ast.Constant(0))
+                test = ast.unparse(loop.test).replace(ast.unparse(flag), atomic)
+                done = call("exch", element, statement.value)
+                return (
+                    f"a flag orders nothing by itself: set it by {done} behind cuda.threadfence(), "
+                    f"and wait for it by `while {test}: pass`, and a fence"
+                )
     return ""
 
 
@@ -292,8 +273,7 @@ def changed_atomically(side: Side) -> bool:
     array = ast.unparse(node.value)
     calls = (part for part in ast.walk(side.source.tree) if isinstance(part, ast.Call))
     of_array = (call for call in calls if call.args and ast.unparse(call.args[0]) == array)
-    names = (resolve(side.source, call.func) for call in of_array)
-    return any(isinstance(name, CudaName) and name.path.startswith("atomic.") for name in names)
+    return any(cuda_path(side.source, call.func).startswith("atomic.") for call in of_array)
 
 
 # -------------------------------------------------------- atomics that are given the old value
@@ -306,7 +286,7 @@ COMBINES = {
     "atomic.add": "adds", "atomic.sub": "subtracts", "atomic.max": "compares",
     "atomic.min": "compares", "atomic.nanmax": "compares", "atomic.nanmin": "compares",
 }  # fmt: skip
-ARGUMENTS = 3  # array, index, value
+ARGUMENTS = 3  # of an atomic: array, index, value
 
 
 def new_value_given(now: Side, former: Side) -> str:
@@ -316,15 +296,10 @@ def new_value_given(now: Side, former: Side) -> str:
     atomic, read = (now.node, former) if now.atomic else (former.node, now)
     if not isinstance(atomic, ast.Call) or not isinstance(read.node, ast.Subscript):
         return ""
-    name = resolve(now.source, atomic.func)
-    path = name.path if isinstance(name, CudaName) else ""
-    if read.kind != "read" or path not in COMBINES or len(atomic.args) != ARGUMENTS:
+    path, element = cuda_path(now.source, atomic.func), ast.unparse(read.node)
+    if read.kind != "read" or path not in COMBINES or element_of(atomic) != element:
         return ""
-    array, index, value = atomic.args
-    element = ast.unparse(read.node)
-    if element != f"{ast.unparse(array)}[{text_of_index(index)}]":
-        return ""
-    made_of = list(parts_with_names(value, now.source.tree))
+    made_of = list(parts_with_names(atomic.args[-1], now.source.tree))
     if not any(part is read.node for part in made_of):
         return ""
     what = f"cuda.{path} reads {element} and {COMBINES[path]} by itself"
@@ -347,36 +322,15 @@ def parts_with_names(value: ast.expr, tree: ast.FunctionDef) -> Iterator[ast.AST
             yield part
             if isinstance(part, ast.Name) and part.id not in seen:
                 seen.add(part.id)
-                waiting += values_of(part.id, tree)
-
-
-def values_of(name: str, tree: ast.FunctionDef) -> list[ast.expr]:
-    """What is assigned to a name."""
-    return values_by_name(tree).get(name, [])
-
-
-@functools.lru_cache(maxsize=64)
-def values_by_name(tree: ast.FunctionDef) -> dict[str, list[ast.expr]]:
-    found: dict[str, list[ast.expr]] = {}
-    for part in ast.walk(tree):
-        if isinstance(part, (ast.Assign, ast.AugAssign)):
-            targets = part.targets if isinstance(part, ast.Assign) else [part.target]
-            for name in {target.id for target in targets if isinstance(target, ast.Name)}:
-                found.setdefault(name, []).append(part.value)
-    return found
+                waiting += values_by_name(tree).get(part.id, [])
 
 
 def what_is_added(parts: list[ast.AST], element: ast.Subscript, tree: ast.FunctionDef) -> str:
     """ "1" where the value is made as `element + 1`, also by way of a name; else ""."""
-
-    def is_old(operand: ast.expr) -> bool:
-        named = values_of(operand.id, tree) if isinstance(operand, ast.Name) else []
-        return operand is element or (len(named) == 1 and named[0] is element)
-
     sums = [p for p in parts if isinstance(p, ast.BinOp) and isinstance(p.op, ast.Add)]
     for sum_ in sums:
         for old, more in ((sum_.left, sum_.right), (sum_.right, sum_.left)):
-            if is_old(old):
+            if the_value(old, tree) is element:
                 return ast.unparse(more)
     return ""
 
@@ -389,8 +343,6 @@ def what_is_added(parts: list[ast.AST], element: ast.Subscript, tree: ast.Functi
 
 # Atomics that leave an element as it is if they are given a zero.
 UNCHANGED_BY_ZERO = ("atomic.add", "atomic.sub", "atomic.or_", "atomic.xor")
-ONE_STEP = {ast.Add: "add", ast.Sub: "sub"}
-ARGUMENTS_OF_ATOMIC = 3  # array, index, value
 LOST = "other threads do the same, and one of the changes is lost"
 
 
@@ -435,14 +387,13 @@ def stored_later(store: Side, other: Side) -> str:
 
 def is_of(store: Side, call: ast.Call) -> bool:
     """Whether a call is an atomic that adds to the element of a store, or the like."""
-    name = resolve(store.source, call.func)
-    path = name.path if isinstance(name, CudaName) else ""
-    return path in UNCHANGED_BY_ZERO and element_of(call) == ast.unparse(store.node)
+    unchanged = cuda_path(store.source, call.func) in UNCHANGED_BY_ZERO
+    return unchanged and element_of(call) == ast.unparse(store.node)
 
 
 def element_of(call: ast.Call) -> str:
     """ "counts[k]" of an atomic of counts and k."""
-    if len(call.args) != ARGUMENTS_OF_ATOMIC:
+    if len(call.args) != ARGUMENTS:
         return ""
     array, index, _ = call.args
     return f"{ast.unparse(array)}[{text_of_index(index)}]"
@@ -464,8 +415,7 @@ def exchanged_later(now: Side, former: Side) -> str:
     call = atomic.node
     if read.kind != "read" or not isinstance(call, ast.Call):
         return ""
-    name = resolve(now.source, call.func)
-    exchanges = isinstance(name, CudaName) and name.path == "atomic.exch"
+    exchanges = cuda_path(now.source, call.func) == "atomic.exch"
     if not exchanges or element_of(call) != ast.unparse(read.node):
         return ""
     made_of = parts_with_names(call.args[-1], now.source.tree)
@@ -512,13 +462,13 @@ def change(store: Side, value: ast.expr, asked: ast.AST) -> tuple[str, str]:
     if not isinstance(value, ast.BinOp):
         return "", ""
     left, right = (the_value(part, tree) is asked for part in (value.left, value.right))
-    name = ONE_STEP.get(type(value.op), "")
-    if name and left and not right:
+    name = ATOMICS.get(type(value.op), "")
+    if name in ADDS and left and not right:
         return name, ast.unparse(value.right)
     return (name, ast.unparse(value.left)) if name == "add" and right and not left else ("", "")
 
 
 def the_value(node: ast.expr, tree: ast.FunctionDef) -> ast.expr:
     """What a name is given, if that is one thing; anything else as it is."""
-    named = values_of(node.id, tree) if isinstance(node, ast.Name) else []
+    named = values_by_name(tree).get(node.id, []) if isinstance(node, ast.Name) else []
     return named[0] if len(named) == 1 else node

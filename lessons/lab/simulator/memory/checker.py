@@ -92,6 +92,21 @@ def swap_one(data: np.ndarray, place: int, values: np.ndarray, expected: np.ndar
     return found
 
 
+def report_garbage(
+    access: Access, first: int, why: str, launch: Launch, reporter: Reporter
+) -> None:
+    """A finding of a read of what is not there. first: of the threads that read, one."""
+    memory, element, thread = access.memory, access.element[first], access.thread[first]
+    reporter.add(
+        "uninitialised",
+        access.node,
+        f"{name_element(memory, element)} is read by {launch.name_thread(thread)}, but {why}",
+        memory.name,
+        access=first,
+        place=place_of_element(launch.place_of(thread), memory, element),
+    )
+
+
 def check_dynamic(
     access: Access, dynamic: DynamicShared, launch: Launch, reporter: Reporter
 ) -> None:
@@ -107,26 +122,17 @@ def check_dynamic(
         return
     first = first_of(strange)
     owner = int(writer[first][writer[first] != number][0])
-    place = place_of_element(launch.place_of(access.thread[first]), memory, access.element[first])
-    what = (
-        f"{name_element(memory, access.element[first])} is read by "
-        f"{launch.name_thread(access.thread[first])}, but "
-    )
-    if owner == 0:
-        what += (
-            "nobody has written it yet; shared memory starts with garbage on a GPU: is a barrier "
-            "or a store missing?"
-        )
-    elif not dynamic.same_function(owner, number):
+    why = f"{UNWRITTEN}{ADVICE['shared']}"
+    if owner and not dynamic.same_function(owner, number):
         return  # a device function that reaches for the memory of its caller means to share it
-    else:
+    if owner:
         name, other = memory.name, dynamic.memories[owner - 1].name
-        what += (
+        why = (
             f"what lies there was written through {other}: arrays of size 0 all begin at the first "
             "byte of dynamic shared memory. Divide it: "
             f"{name} = cuda.shared.array(0, ...)[:n], {other} = cuda.shared.array(0, ...)[n:]"
         )
-    reporter.add("uninitialised", access.node, what, memory.name, access=first, place=place)
+    report_garbage(access, first, why, launch, reporter)
     dynamic.writer[memory.cells(access.element)[np.flatnonzero(strange)]] = number
 
 
@@ -136,6 +142,7 @@ def check_dynamic(
 NOTHING = -(1 << 60)  # where a part begins that lies outside its array
 CONVERTED = 16  # indices that are kept as int64, too
 # What to say of an element that nobody has written, by the space it is in.
+UNWRITTEN = "nobody has written it yet; "
 ADVICE = {
     "shared": "shared memory starts with garbage on a GPU: is a barrier or a store missing?",
     "local": "local memory starts with garbage on a GPU: does this same thread set it first?",
@@ -209,7 +216,7 @@ class MemoryChecker:
         memory = view.memory
         if memory.space == "constant":
             # Numba refuses it, but for kernels with an inner function: there it compiles.
-            if not self.launch.compiles:
+            if not self.launch.options.compiles:
                 raise Unsupported(node, f"{memory.name} is a constant array and cannot be written")
             self.reporter.add(
                 "out-of-bounds",
@@ -317,7 +324,7 @@ class MemoryChecker:
             if anybody(outside):
                 if anybody(mask & outside):
                     meant = counts_from_end(self.reporter.stack.source, node, axis)
-                    if meant or (self.launch.negative and index.dtype.kind == "i"):
+                    if meant or (self.launch.options.negative and index.dtype.kind == "i"):
                         index, outside = self.from_end(view, index, axis, mask, node)
                     wrong = mask & outside
                     if anybody(wrong):
@@ -405,7 +412,7 @@ class MemoryChecker:
             ),
         )
         self.launch.lose_track()
-        if new and self.launch.record:
+        if new and self.launch.options.record:
             wanted = [self.team.full(index)[wrong] for index in indices]
             self.recorder.keep_outside(view.memory, self.team.threads[wrong], node, wanted)
 
@@ -465,18 +472,7 @@ class MemoryChecker:
         around = written_around(memory, initialised, element[first])
         if around:
             advice = f"{around}: {OTHER_PLACES}"
-        self.reporter.add(
-            "uninitialised",
-            access.node,
-            f"{name_element(memory, element[first])} is read by "
-            f"{self.launch.name_thread(access.thread[first])}, but nobody has written it "
-            f"yet; {advice}",
-            key=memory.name,
-            access=first,
-            place=place_of_element(
-                self.launch.place_of(access.thread[first]), memory, element[first]
-            ),
-        )
+        report_garbage(access, first, UNWRITTEN + advice, self.launch, self.reporter)
         initialised[element] = True
 
 

@@ -5,8 +5,8 @@ import functools
 from collections.abc import Callable
 
 from ...names import resolve
-from ...source import Source, called_source
-from .race_sides import Side, parents_in, parents_of
+from ...source import Source, called_source, is_element, names_given_in, names_in
+from .race_sides import Side
 
 # What differs from thread to thread: positions, arrays of its own, what others have given to it.
 OF_A_THREAD = ("threadIdx", "grid", "laneid", "local", "atomic")
@@ -19,7 +19,7 @@ PLAIN_CALLS = ("range", "int", "min", "max", "abs", "int32", "int64", "uint32", 
 
 def chosen_by_data(source: Source, element: ast.Subscript) -> bool:
     """Whether an index comes from memory, as that of a histogram does: any thread may have it."""
-    return comes_from(element.slice, loaded_names(source.tree), is_load)
+    return comes_from(element.slice, names_from(source.tree, is_element), is_element)
 
 
 def added_by_all(side: Side, element: ast.Subscript, value: ast.expr) -> bool:
@@ -28,12 +28,10 @@ def added_by_all(side: Side, element: ast.Subscript, value: ast.expr) -> bool:
     side: where they do. element, value: to what, and what is added. Constants do not count:
     `count[0] += 1` is right where each thread counts for itself.
     """
-    tree, asks = side.source.tree, begins_of_threads(side.source)
-    if not any(map(is_load, ast.walk(value))):
+    if not any(map(is_element, ast.walk(value))):
         return False
-    around = parents_of(parents_in(tree), side.node)
-    tests = (parent.test for parent in around if isinstance(parent, (ast.If, ast.While)))
-    names = names_that_may_differ(side)
+    tests = (parent.test for parent in side.around if isinstance(parent, (ast.If, ast.While)))
+    names, asks = names_that_may_differ(side), functools.partial(may_be_of_thread, side.source)
     return not any(comes_from(part, names, asks) for part in (value, element.slice, *tests))
 
 
@@ -42,31 +40,25 @@ def names_that_may_differ(side: Side) -> frozenset[str]:
 
     Each thread may have called a function with numbers of its own, and come to a line or not.
     """
-    tree, asks = side.source.tree, begins_of_threads(side.source)
-    given = tree.args
-    parameters = (part.arg for part in (*given.posonlyargs, *given.args, *given.kwonlyargs))
-    found = frozenset() if not side.calls else frozenset(parameters)
+    tree, asks = side.source.tree, functools.partial(may_be_of_thread, side.source)
+    parameters = [part.arg for part in (*tree.args.args, *tree.args.kwonlyargs)]
+    found = frozenset(parameters if side.calls else [])
     while True:
         more = names_from(tree, asks, known=found)
         for node in ast.walk(tree):
-            if isinstance(node, (ast.If, ast.While)) and comes_from(node.test, more, asks):
-                more |= names_given_in(node)
-            elif isinstance(node, ast.For) and comes_from(node.iter, more, asks):
-                more |= names_given_in(node)
+            if isinstance(node, (ast.If, ast.While, ast.For)):
+                decides = node.iter if isinstance(node, ast.For) else node.test
+                more |= names_given_in(node) if comes_from(decides, more, asks) else frozenset()
         if more == found:
             return found
         found = more
 
 
-def begins_of_threads(source: Source) -> Callable[[ast.AST], bool]:
+def may_be_of_thread(source: Source, node: ast.AST) -> bool:
     """Whether a node gives another value in each thread, or may, as somebody's own function."""
-
-    def begins(node: ast.AST) -> bool:
-        if isinstance(node, ast.Call) and called_source(resolve(source, node.func)) is not None:
-            return True
-        return is_of_thread(node)
-
-    return begins
+    if isinstance(node, ast.Call) and called_source(resolve(source, node.func)) is not None:
+        return True
+    return is_of_thread(node)
 
 
 def first_thread_of_block(tree: ast.FunctionDef) -> str:
@@ -78,7 +70,7 @@ def first_thread_of_block(tree: ast.FunctionDef) -> str:
 
 
 def depends_on_thread(tree: ast.FunctionDef, node: ast.AST) -> bool:
-    return comes_from(node, names_of_threads(tree), is_of_thread)
+    return comes_from(node, names_from(tree, is_of_thread), is_of_thread)
 
 
 def depends_on_block(tree: ast.FunctionDef, node: ast.AST) -> bool:
@@ -98,9 +90,9 @@ def block_left_out(side: Side) -> str:
     if not isinstance(side.node, ast.Subscript) or chosen_by_data(side.source, side.node):
         return ""
     tree, index = side.source.tree, side.node.slice
-    given = {argument.arg for argument in tree.args.args}
-    names = {part.id for part in ast.walk(index) if isinstance(part, ast.Name)}
-    if names & given or not depends_on_thread(tree, index) or depends_on_block(tree, index):
+    if names_in(index) & {*side.source.parameters} or depends_on_block(tree, index):
+        return ""
+    if not depends_on_thread(tree, index):
         return ""
     return ". Or should each block have elements of its own? The index is the same in all blocks"
 
@@ -128,18 +120,7 @@ def own_arrays(tree: ast.FunctionDef) -> frozenset[str]:
     )
 
 
-@functools.lru_cache(maxsize=64)
-def loaded_names(tree: ast.FunctionDef) -> frozenset[str]:
-    """Names whose values come from memory."""
-    return names_from(tree, is_load)
-
-
-@functools.lru_cache(maxsize=64)
-def names_of_threads(tree: ast.FunctionDef) -> frozenset[str]:
-    """Names whose values differ from thread to thread."""
-    return names_from(tree, is_of_thread)
-
-
+@functools.lru_cache(maxsize=256)
 def names_from(
     tree: ast.FunctionDef,
     begins: Callable[[ast.AST], bool],
@@ -168,31 +149,25 @@ def names_from(
 
 
 def comes_from(node: ast.AST, names: frozenset[str], begins: Callable[[ast.AST], bool]) -> bool:
-    parts = list(ast.walk(node))
-    used = {part.id for part in parts if isinstance(part, ast.Name)}
-    return bool(used & names) or any(map(begins, parts))
+    return bool(names_in(node) & names) or any(map(begins, ast.walk(node)))
 
 
-def is_load(node: ast.AST) -> bool:
-    """Whether it reads an element: `values[i]`, and not `values.shape[0]`."""
-    if not isinstance(node, ast.Subscript):
-        return False
-    return not (isinstance(node.value, ast.Attribute) and node.value.attr in ("shape", "strides"))
+def last_name(node: ast.AST) -> str:
+    """ "atomic" of `cuda.atomic`; "" of what is no name."""
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def is_of_thread(node: ast.AST) -> bool:
-    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-    return name in OF_A_THREAD or str(name).startswith("shfl")
+    return last_name(node) in OF_A_THREAD or last_name(node).startswith("shfl")
 
 
 def is_number_of_block(node: ast.AST) -> bool:
-    return "blockIdx" in (getattr(node, "attr", ""), getattr(node, "id", ""))
+    return last_name(node) == "blockIdx"
 
 
 def is_of_block(node: ast.AST) -> bool:
     """Whether it tells the block, or may: a function of somebody's own can ask for it, too."""
-    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-    if name in ("blockIdx", "grid", "atomic"):
+    if last_name(node) in ("blockIdx", "grid", "atomic"):
         return True
     called = node.func if isinstance(node, ast.Call) else None
     return isinstance(called, ast.Name) and called.id not in PLAIN_CALLS
@@ -203,6 +178,14 @@ def arrays_given_in(node: ast.AST) -> frozenset[str]:
     return frozenset(ast.unparse(part.value) for part in parts if isinstance(part.ctx, ast.Store))
 
 
-def names_given_in(node: ast.AST) -> frozenset[str]:
-    names = (part for part in ast.walk(node) if isinstance(part, ast.Name))
-    return frozenset(part.id for part in names if isinstance(part.ctx, ast.Store))
+@functools.lru_cache(maxsize=64)
+def values_by_name(tree: ast.FunctionDef) -> dict[str, list[ast.expr]]:
+    """All that a function gives to each name, in assignments and in loops."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.NamedExpr, ast.For)):
+            value = node.iter if isinstance(node, ast.For) else node.value
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for name in {name for target in targets for name in names_given_in(target)}:
+                found.setdefault(name, []).extend([value] if value else [])
+    return found

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from ...source import Source
+from ...source import Source, names_given_in, names_in, parts_of
 from .data_flow import (
     comes_from,
     depends_on_thread,
@@ -11,9 +11,9 @@ from .data_flow import (
     is_of_block,
     is_of_thread,
     names_from,
-    names_given_in,
+    values_by_name,
 )
-from .race_sides import Side, barriers_in, common_loop, has_two, line_of, parents_in, parents_of
+from .race_sides import Side, barriers_in, common_loop, has_two, is_constant, line_of
 
 # ---------------------------------------------------------------- two buffers
 
@@ -29,53 +29,35 @@ def no_turns(now: Side, former: Side) -> str:
     if picks[0] is None or picks[1] is None or ast.unparse(picks[0]) != ast.unparse(picks[1]):
         return ""
     pick = picks[0]
-    name = ast.unparse(pick)
-    for value, line in values_of(now.source.tree, pick):
-        step = step_of(now, value)
-        if step:
-            rounds, length = step
-            return (
-                f"`{name}` is the same in each round (line {line}): {rounds} goes on in steps of "
-                f"{length}, so the two buffers never take turns. {rounds} // {length} counts the "
-                "rounds, and its remainder by 2 does"
-            )
-    return ""
+    given = [pick]
+    if isinstance(pick, ast.Name):
+        given = values_by_name(now.source.tree).get(pick.id, [])
+    step = step_of(now, given[0]) if len(given) == 1 else None
+    if step is None:
+        return ""
+    (rounds, length), line = step, line_of(given[0])
+    return (
+        f"`{ast.unparse(pick)}` is the same in each round (line {line}): {rounds} goes on in steps "
+        f"of {length}, so the two buffers never take turns. {rounds} // {length} counts the "
+        "rounds, and its remainder by 2 does"
+    )
 
 
 def buffer_of(side: Side) -> ast.expr | None:
     """The first of the indices of an element."""
     if not isinstance(side.node, ast.Subscript):
         return None
-    index = side.node.slice
-    return index.elts[0] if isinstance(index, ast.Tuple) and index.elts else index
-
-
-def values_of(tree: ast.FunctionDef, pick: ast.expr) -> Iterator[tuple[ast.expr, int]]:
-    """What an index is computed of, and in which line: the one value that its name is given."""
-    if not isinstance(pick, ast.Name):
-        yield pick, line_of(pick)
-        return
-    given = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.Assign, ast.AugAssign))
-        and any(
-            isinstance(part, ast.Name) and part.id == pick.id and isinstance(part.ctx, ast.Store)
-            for part in ast.walk(node)
-        )
-    ]
-    if len(given) == 1 and isinstance(given[0], ast.Assign):
-        yield given[0].value, given[0].lineno
+    return next(iter(parts_of(side.node.slice)), side.node.slice)
 
 
 def step_of(side: Side, value: ast.expr) -> tuple[str, int] | None:
     """For `start % 2`: start, and its steps in a loop around, if they are even."""
     if not isinstance(value, ast.BinOp) or not isinstance(value.left, ast.Name):
         return None
-    two = isinstance(value.op, ast.Mod) and is_number(value.right, 2)
-    if not two and not (isinstance(value.op, ast.BitAnd) and is_number(value.right, 1)):
+    two = isinstance(value.op, ast.Mod) and is_constant(value.right, 2)
+    if not two and not (isinstance(value.op, ast.BitAnd) and is_constant(value.right, 1)):
         return None
-    for loop in parents_of(parents_in(side.source.tree), side.node):
+    for loop in side.around:
         if not isinstance(loop, ast.For) or ast.unparse(loop.target) != value.left.id:
             continue
         call = loop.iter
@@ -93,10 +75,6 @@ def number_of(source: Source, node: ast.expr) -> int | None:
     else:
         value = node.value if isinstance(node, ast.Constant) else None
     return value if isinstance(value, int) else None
-
-
-def is_number(node: ast.expr, number: int) -> bool:
-    return isinstance(node, ast.Constant) and node.value == number
 
 
 # ---------------------------------------------------------------- one round and the next one
@@ -156,11 +134,7 @@ def takes_its_own_turns(now: Side, former: Side, loop: ast.For | ast.While) -> b
         return False
     changed = names_given_in(loop)
     picks = [buffer_of(side) for side in (now, former)]
-    return all(pick is not None and names_of(pick) & changed for pick in picks)
-
-
-def names_of(node: ast.AST) -> set[str]:
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    return all(pick is not None and names_in(pick) & changed for pick in picks)
 
 
 def turning_names(tree: ast.FunctionDef, loop: ast.For | ast.While) -> Iterator[str]:
@@ -190,9 +164,8 @@ def takes_turns(value: ast.expr, target: ast.expr, changed: frozenset[str]) -> b
             return True
         if isinstance(part.op, ast.BitXor) and name in (left, right):
             return True
-        of_round = any(isinstance(n, ast.Name) and n.id in changed for n in ast.walk(part.left))
         odd = isinstance(part.op, ast.BitAnd) and right == "1"
-        if of_round and (isinstance(part.op, ast.Mod) or odd):
+        if names_in(part.left) & changed and (isinstance(part.op, ast.Mod) or odd):
             return True
     return False
 
@@ -220,7 +193,7 @@ def block_wide_step(side: Side) -> str:
     if not isinstance(side.node, ast.Subscript):
         return ""
     tree, index = side.source.tree, side.node.slice
-    for loop in parents_of(parents_in(tree), side.node):
+    for loop in side.around:
         steps = [step for name, step in steps_of(loop) if made_of(tree, index, name)]
         if any(is_block_wide(step, tree) for step in steps):
             if in_pieces_of_blocks(tree, index):
@@ -258,37 +231,11 @@ def made_of(tree: ast.FunctionDef, index: ast.expr, name: str) -> bool:
                 reached = reached or part.id == name
                 if part.id not in seen:
                     seen.add(part.id)
-                    waiting += given_to(tree, part.id)
+                    waiting += values_by_name(tree).get(part.id, [])
     return reached
-
-
-def given_to(tree: ast.FunctionDef, name: str) -> list[ast.expr]:
-    """All that a function gives to a name, in assignments and in loops."""
-    found = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign):
-            targets, value = node.targets, node.value
-        elif isinstance(node, (ast.AugAssign, ast.AnnAssign, ast.NamedExpr)) and node.value:
-            targets, value = [node.target], node.value
-        elif isinstance(node, ast.For):
-            targets, value = [node.target], node.iter
-        else:
-            continue
-        if any(name in names_given_in(target) for target in targets):
-            found.append(value)
-    return found
 
 
 def is_block_wide(step: ast.expr, tree: ast.FunctionDef) -> bool:
     """Whether it is cuda.blockDim.x, or a name that was given just that."""
-    if isinstance(step, ast.Name):
-        given = [
-            part.value
-            for part in ast.walk(tree)
-            if isinstance(part, ast.Assign)
-            and any(ast.unparse(target) == step.id for target in part.targets)
-        ]
-        return (
-            len(given) == 1 and not isinstance(given[0], ast.Name) and is_block_wide(given[0], tree)
-        )
-    return ast.unparse(step) in ("cuda.blockDim.x", "blockDim.x")
+    given = values_by_name(tree).get(ast.unparse(step), [step])
+    return len(given) == 1 and ast.unparse(given[0]) in ("cuda.blockDim.x", "blockDim.x")

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...names import CudaName, resolve
 from ...numba_types import is_number
-from ...source import Source, called_source
+from ...source import Source, called_source, names_in, parts_of
 from ..frames import Frame
 from .arrays import ArrayView, row_major_strides
 from .data_flow import depends_on_block
@@ -131,16 +131,16 @@ def assigned(function: ast.FunctionDef) -> Iterator[tuple[str, ast.expr]]:
             elif isinstance(target, ast.Tuple):
                 names = [part.id for part in target.elts if isinstance(part, ast.Name)]
                 if len(names) == len(target.elts):
-                    yield from zip(names, parts_of(node.value), strict=False)
+                    yield from zip(names, values_in(node.value), strict=False)
 
 
-def parts_of(value: ast.expr) -> list[ast.expr]:
-    if isinstance(value, ast.Tuple):
-        return value.elts
-    divides = isinstance(value, ast.Call) and ast.unparse(value.func) == "divmod"
-    if isinstance(value, ast.Call) and divides and len(value.args) == 2:
-        left, right = value.args
-        return [ast.BinOp(left, operator(), right) for operator in DIVISIONS]
+def values_in(value: ast.expr) -> list[ast.expr]:
+    """What several names are given at once."""
+    match value:
+        case ast.Tuple(values):
+            return values
+        case ast.Call(ast.Name("divmod"), [left, right]):
+            return [ast.BinOp(left, operator(), right) for operator in DIVISIONS]
     return []
 
 
@@ -224,13 +224,7 @@ def counts_from_end(source: Source, node: ast.expr, axis: int) -> bool:
     `x[i - 1]` in the first thread is a mistake; an index that begins with a minus, or the name of a
     negative constant, is not. node: the subscript, or the call of an atomic.
     """
-    index = index_of(node)
-    if isinstance(index, ast.Tuple):
-        if axis >= len(index.elts):
-            return False
-        index = index.elts[axis]
-    elif axis > 0:
-        return False
+    index = index_along(node, axis)
     while isinstance(index, ast.BinOp):
         index = index.left
     if isinstance(index, ast.UnaryOp):
@@ -249,11 +243,15 @@ def index_of(node: ast.expr) -> ast.expr | None:
     return None
 
 
+def index_along(node: ast.expr, axis: int) -> ast.expr | None:
+    """The index of one axis; None if it is not written out."""
+    index = index_of(node)
+    return index and next(iter(parts_of(index)[axis:]), None)
+
+
 def numbers_in(node: ast.expr, axis: int, frame: Frame, position: int) -> str:
     """The variables of a computed index, as they are in one thread: "offset = 512, row = 3"."""
-    index = index_of(node)
-    if isinstance(index, ast.Tuple) and axis < len(index.elts):
-        index = index.elts[axis]
+    index = index_along(node, axis) or index_of(node)
     names = [part for part in ast.walk(index) if isinstance(part, ast.Name)] if index else []
     names.sort(key=lambda name: (name.lineno, name.col_offset))
     values = {}
@@ -270,9 +268,7 @@ def numbers_in(node: ast.expr, axis: int, frame: Frame, position: int) -> str:
 
 def of_block(node: ast.expr, axis: int, frame: Frame) -> bool:
     """Whether an index is computed of the number of the block."""
-    index = index_of(node)
-    if isinstance(index, ast.Tuple) and axis < len(index.elts):
-        index = index.elts[axis]
+    index = index_along(node, axis) or index_of(node)
     return index is not None and depends_on_block(frame.source.tree, index)
 
 
@@ -327,9 +323,7 @@ def way_back_inside(
     place: the index of one thread. axis: where it is outside. uniform: whether the index there is
     the same in all threads.
     """
-    index = index_of(node)
-    if isinstance(index, ast.Tuple) and axis < len(index.elts):
-        index = index.elts[axis]
+    index = index_along(node, axis) or index_of(node)
     if isinstance(index, ast.Constant):
         return "That index is written out: indices count from 0."
     if place[axis] < -NEAR_THE_EDGE:
@@ -419,10 +413,6 @@ def wrongly_joined(wanted: Wanted, index: ast.expr | None) -> str:
         if joined and guards and names_in(index) & names_in(node.test):
             return f"Is the `{word}` of line {node.lineno} meant to be `{other}`?"
     return ""
-
-
-def names_in(node: ast.expr) -> set[str]:
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 def hole_in_the_guard(wanted: Wanted, axis: int) -> str:

@@ -4,13 +4,15 @@ Each of them may be changed in one step, and another thread still comes in betwe
 """
 
 import ast
+import itertools
 from collections.abc import Iterator
 
-from ...names import CudaName, resolve
-from ...source import Source
+from ...names import cuda_path
+from ...source import Source, names_in
 from .atomic_advice import ADDS, ATOMICS, UPDATES, change_of, one_step
 from .atomic_advice import call as atomic_call
-from .race_sides import Side, barriers_in, parents_in, parents_of, statement_at, subscripts
+from .data_flow import values_by_name
+from .race_sides import Side, barriers_in, parents_in, shared_parents, statement_at, subscripts
 
 KEPT_ATOMICALLY = ("atomic.max", "atomic.min", "atomic.nanmax", "atomic.nanmin")
 
@@ -79,15 +81,12 @@ def alike(one: ast.Subscript, other: ast.Subscript) -> bool:
 
 def kept_by_an_atomic(source: Source, compare: ast.Compare) -> str:
     """ "best[0]" where a comparison is with what `cuda.atomic.max(best, 0, ...)` has returned."""
-    names = {part.id for part in ast.walk(compare) if isinstance(part, ast.Name)}
-    given = (node for node in ast.walk(source.tree) if isinstance(node, ast.Assign))
-    values = (node.value for node in given if names & {ast.unparse(t) for t in node.targets})
-    for value in (compare, *values):
+    given = (values_by_name(source.tree).get(name, []) for name in sorted(names_in(compare)))
+    for value in (compare, *itertools.chain(*given)):
         for call in ast.walk(value):
             if not (isinstance(call, ast.Call) and len(call.args) > 1):
                 continue
-            name = resolve(source, call.func)
-            if isinstance(name, CudaName) and name.path in KEPT_ATOMICALLY:
+            if cuda_path(source, call.func) in KEPT_ATOMICALLY:
                 return f"{ast.unparse(call.args[0])}[{ast.unparse(call.args[1])}]"
     return ""
 
@@ -108,11 +107,7 @@ def stored_after_a_flag(store: Side, other: Side) -> str:
 
 def conditions_around(store: Side, other: Side) -> Iterator[ast.If]:
     """The `if`s under which an element is stored, and within which the other thread is as well."""
-    parents = parents_in(store.source.tree)
-    others = set(parents_of(parents, other.node))
-    for parent in parents_of(parents, store.node):
-        if isinstance(parent, ast.If) and parent in others:
-            yield parent
+    return (part for part in shared_parents(store, other) if isinstance(part, ast.If))
 
 
 def comparisons(test: ast.expr, kinds: tuple[type, ...]) -> Iterator[ast.Compare]:
@@ -183,11 +178,8 @@ def counted_on(
         return None
     copies = [other for other in lines if isinstance(other, ast.Assign)]
     names = {ast.unparse(o.targets[0]) for o in copies if ast.unparse(o.value) == text}
-    return (
-        (ATOMICS[type(added_up.op)], added_up.right)
-        if ast.unparse(added_up.left) in names
-        else None
-    )
+    is_copy = ast.unparse(added_up.left) in names
+    return (ATOMICS[type(added_up.op)], added_up.right) if is_copy else None
 
 
 def reads_only(statement: ast.stmt, text: str) -> bool:

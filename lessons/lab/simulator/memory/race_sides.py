@@ -3,9 +3,10 @@
 import ast
 import functools
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from itertools import takewhile
+from typing import NamedTuple, TypeGuard
 
-from ...names import CudaName, resolve
+from ...names import cuda_path
 from ...source import Calls, Source
 from .access import Kind
 from .arrays import Memory
@@ -27,6 +28,11 @@ class Side(NamedTuple):
     @property
     def atomic(self) -> bool:
         return self.kind == "atomic"
+
+    @property
+    def around(self) -> Iterator[ast.AST]:
+        """What the node is in, from the innermost to the outermost."""
+        return parents_of(parents_in(self.source.tree), self.node)
 
     @property
     def same(self) -> tuple:
@@ -72,10 +78,16 @@ def parents_of(parents: dict[ast.AST, ast.AST], node: ast.AST) -> Iterator[ast.A
 
 def statement_at(side: Side) -> ast.stmt | None:
     """The statement that one side of a race is in."""
-    for parent in parents_of(parents_in(side.source.tree), side.node):
-        if isinstance(parent, ast.stmt):
-            return parent
-    return None
+    return next((parent for parent in side.around if isinstance(parent, ast.stmt)), None)
+
+
+def stores_of(now: Side, former: Side) -> Iterator[tuple[Side, ast.Subscript, ast.Assign, Side]]:
+    """(the side that stores, to what, where, the other) of each that assigns to an element."""
+    for store, other in ((now, former), (former, now)):
+        element, statement = store.node, statement_at(store)
+        if store.kind == "write" and isinstance(statement, ast.Assign):
+            if isinstance(element, ast.Subscript):
+                yield store, element, statement, other
 
 
 def begins_a_sum(now: Side, former: Side) -> bool:
@@ -99,9 +111,8 @@ def sets_a_constant(stored: Side) -> bool:
 
 def shared_parents(now: Side, former: Side) -> list[ast.AST]:
     """What both places are in, in one function; from the innermost to the outermost."""
-    parents = parents_in(now.source.tree)
-    others = set(parents_of(parents, former.node))
-    return [parent for parent in parents_of(parents, now.node) if parent in others]
+    others = set(former._replace(source=now.source).around)
+    return [parent for parent in now.around if parent in others]
 
 
 def where_between(now: Side, former: Side) -> str:
@@ -115,11 +126,8 @@ def where_between(now: Side, former: Side) -> str:
 def own_block(one: Side, other: Side) -> str:
     """The outermost `if` or loop that one place is in, and the other is not; in words."""
     shared = set(shared_parents(one, other))
-    own = [
-        parent
-        for parent in parents_of(parents_in(one.source.tree), one.node)
-        if parent not in shared and isinstance(parent, (ast.If, ast.For, ast.While))
-    ]
+    kinds = (ast.If, ast.For, ast.While)
+    own = [part for part in one.around if part not in shared and isinstance(part, kinds)]
     if not own:
         return ""
     return f"the {'`if`' if isinstance(own[-1], ast.If) else 'loop'} of line {line_of(own[-1])}"
@@ -151,39 +159,34 @@ def apart_by_return(now: Side, former: Side) -> bool:
 
 
 def common_loop(now: Side, former: Side) -> ast.For | ast.While | None:
-    for parent in shared_parents(now, former):
-        if isinstance(parent, (ast.For, ast.While)):
-            return parent
-    return None
+    loops = (part for part in shared_parents(now, former) if isinstance(part, (ast.For, ast.While)))
+    return next(loops, None)
+
+
+def is_barrier(node: ast.AST) -> TypeGuard[ast.Attribute]:
+    """Whether it is `cuda.syncthreads` or the like: a barrier of a block."""
+    return isinstance(node, ast.Attribute) and node.attr.startswith("syncthreads")
 
 
 def barriers_in(node: ast.AST) -> Iterator[int]:
     """Lines of the barriers of a block in some code."""
-    for part in ast.walk(node):
-        if isinstance(part, ast.Attribute) and part.attr.startswith("syncthreads"):
-            yield part.lineno
+    return (part.lineno for part in ast.walk(node) if is_barrier(part))
 
 
 def barrier_left_out(now: Side, former: Side) -> tuple[int, int] | None:
     """Of a loop around both, all of whose barriers are in an `if`: its line, and a barrier's."""
-    parents = parents_in(now.source.tree)
     for loop in shared_parents(now, former):
-        lines = list(barriers_in(loop)) if isinstance(loop, (ast.For, ast.While)) else []
-        if lines and all(under_a_condition(part, loop, parents) for part in ast.walk(loop)):
-            return line_of(loop), lines[0]
+        if isinstance(loop, (ast.For, ast.While)):
+            barriers = [now._replace(node=part) for part in ast.walk(loop) if is_barrier(part)]
+            if barriers and all(under_a_condition(one, loop) for one in barriers):
+                return loop.lineno, line_of(barriers[0].node)
     return None
 
 
-def under_a_condition(part: ast.AST, loop: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
-    """Whether a part of a loop is no barrier, or one under an `if` in the loop."""
-    if not (isinstance(part, ast.Attribute) and part.attr.startswith("syncthreads")):
-        return True
-    for parent in parents_of(parents, part):
-        if parent is loop:
-            return False
-        if isinstance(parent, ast.If):
-            return True
-    return False
+def under_a_condition(part: Side, loop: ast.AST) -> bool:
+    """Whether a part of a loop is under an `if` in the loop."""
+    inside = takewhile(lambda parent: parent is not loop, part.around)
+    return any(isinstance(parent, ast.If) for parent in inside)
 
 
 def subscripts(node: ast.AST) -> Iterator[ast.Subscript]:
@@ -192,14 +195,10 @@ def subscripts(node: ast.AST) -> Iterator[ast.Subscript]:
 
 def uses_warps(source: Source) -> bool:
     """Whether a kernel knows of warps: whoever wrote it will know what syncwarp is."""
-    for node in ast.walk(source.tree):
-        if isinstance(node, (ast.Attribute, ast.Name)):
-            name = resolve(source, node)
-            if isinstance(name, CudaName) and name.path.startswith(OF_WARPS):
-                return True
-        if asks_for_lane(node):
-            return True
-    return False
+    return any(
+        cuda_path(source, node).startswith(OF_WARPS) or asks_for_lane(node)
+        for node in ast.walk(source.tree)
+    )
 
 
 def asks_for_lane(node: ast.AST) -> bool:
@@ -219,8 +218,7 @@ def is_constant(node: ast.AST, value: int) -> bool:
 
 def syncs_grid(source: Source) -> bool:
     """Whether a kernel waits for its whole grid: `this_grid().sync()`."""
-    names = (node for node in ast.walk(source.tree) if isinstance(node, ast.Attribute))
-    return any(node.attr == "this_grid" for node in names)
+    return any(getattr(node, "attr", "") == "this_grid" for node in ast.walk(source.tree))
 
 
 def waiting_loops(source: Source) -> list[ast.While]:

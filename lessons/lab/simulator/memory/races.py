@@ -182,10 +182,8 @@ class RaceChecker:
 
     def place(self, access: Access, first: int, other: int, file: str, line: int) -> Place:
         """Both threads of a race, and the element. other, file, line: of the former access."""
-        there = self.launch.place_of(other)
-        place = self.launch.place_of(access.thread[first])._replace(
-            other_thread=there.thread, other_block=there.block, other_file=file, other_line=line
-        )
+        place = self.launch.place_of(access.thread[first], other)
+        place = place._replace(other_file=file, other_line=line)
         return place_of_element(place, access.memory, access.element[first])
 
 

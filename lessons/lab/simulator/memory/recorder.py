@@ -21,87 +21,6 @@ MOST_THREADS = MOST_FIRST_THREADS + MOST_LAST_THREADS
 MOST_INITIAL_VALUES = 4096
 
 
-class StepRecorder:
-    """Adds the steps of one team to the recording of a run."""
-
-    def __init__(self, launch: Launch, team: Team, stack: CallStack) -> None:
-        self.launch = launch
-        self.team = team
-        self.stack = stack
-        self.recording = launch.report.recording
-
-    def access(self, access: Access, marked: Sequence[int]) -> None:
-        """An instruction that is about to touch an array. marked: see `AccessEvent`."""
-        memory, node = access.memory, access.node
-        kept = kept_threads(len(access.thread), marked)
-        thread, element = access.thread[kept], access.element[kept]
-        wrong = [int(access.element[number]) for number in marked]
-        self.add(access.kind, node, thread, element, len(access.thread), memory, wrong)
-
-    def outside(
-        self, memory: Memory, threads: np.ndarray, node: ast.expr, wanted: Sequence[np.ndarray]
-    ) -> None:
-        """Accesses that miss an array. wanted: see `Recorder.keep_outside`."""
-        kept = kept_threads(len(threads))
-        indices = np.stack([*map(np.asarray, wanted)], axis=-1)[kept] if len(wanted) else None
-        nowhere = np.full(len(threads[kept]), -1)
-        self.add("outside", node, threads[kept], nowhere, len(threads), memory, (), indices)
-
-    def branch(self, node: ast.stmt, taken: Mask, not_taken: Mask) -> None:
-        """An `if` at which threads part; nothing where all go the same way."""
-        if taken.any() and not_taken.any():
-            positions = np.flatnonzero(taken | not_taken)
-            kept = positions[kept_threads(len(positions))]
-            self.add("branch", node, self.team.threads[kept], taken[kept], len(positions))
-
-    def note(self, kind: str, node: ast.AST, mask: Mask) -> None:
-        positions = np.flatnonzero(mask)
-        kept = positions[kept_threads(len(positions))]
-        self.add(kind, node, self.team.threads[kept], None, len(positions))
-
-    def add(
-        self,
-        kind: str,
-        node: ast.AST,
-        thread: np.ndarray,
-        element: np.ndarray | None,
-        threads: int,
-        memory: Memory | None = None,
-        marked: Sequence[int] | np.ndarray = (),
-        wanted: np.ndarray | None = None,
-    ) -> None:
-        recording = self.recording
-        if recording is None:
-            return
-        recording.settle()
-        if memory is None or element is None or kind == "outside":
-            shown = element
-        else:
-            shown = row_major(memory, element)
-            marked = row_major(memory, np.array(marked, int)) if len(marked) else ()
-        found = len(self.launch.report.findings)
-        values: list[np.ndarray] = []
-        step = Step(
-            kind=kind,
-            phase=self.launch.phase,
-            source=self.stack.source,
-            line=getattr(node, "lineno", self.stack.source.tree.lineno),
-            array=-1 if memory is None else number_of(recording, memory),
-            thread=thread,
-            element=shown,
-            threads=threads,
-            findings=tuple(range(recording.findings_seen, found)),
-            marked=tuple(int(number) for number in marked),
-            values=values,
-            wanted=wanted,
-        )
-        recording.findings_seen = found
-        if memory is not None and element is not None and kind != "outside":
-            # Now the array still is as it was before; the next step comes when it is changed.
-            recording.unsettled = memory.data, element, values
-        recording.add(step)
-
-
 def kept_threads(count: int, marked: Sequence[int] = ()) -> slice | np.ndarray:
     """Which of `count` threads to keep: all, or the first, the last and the marked ones."""
     if count <= MOST_THREADS:
@@ -218,18 +137,20 @@ class Recorder:
         self.uncounted: dict[Counted, tuple[Traffic, list[tuple[np.ndarray, np.ndarray]]]] = {}
         self.uncounted_size = 0
         self.everybody = np.ones((team.size // WARP, WARP), bool)
-        self.replay = StepRecorder(launch, team, stack)
 
     def record(self, access: Access, problem: str, marked: Sequence[int]) -> None:
         """problem, marked: see `AccessEvent`."""
-        if self.launch.measure and access.memory.space in ("global", "shared"):
+        if self.launch.options.measure and access.memory.space in ("global", "shared"):
             if access.kind != "read" or access.node not in read_again(self.stack.source.tree):
                 self.count_access(access)
-        if self.launch.record:
+        if self.launch.options.record:
             memory = access.memory
             element = access.element % memory.instance
             self.keep(memory, access.thread, element, access.kind, access.node, problem, marked)
-            self.replay.access(access, marked)
+            count = len(access.thread)
+            kept, wrong = kept_threads(count, marked), access.element[list(marked)]
+            thread, element = access.thread[kept], access.element[kept]
+            self.add_step(access.kind, access.node, thread, element, count, memory, wrong)
 
     def keep_outside(
         self, memory: Memory, threads: np.ndarray, node: ast.expr, wanted: Sequence[np.ndarray] = ()
@@ -240,20 +161,22 @@ class Recorder:
         """
         self.launch.instruction += 1
         problem = self.report.findings[-1].message
-        self.keep(memory, threads, np.full(len(threads), -1), "outside", node, problem)
-        self.replay.outside(memory, threads, node, wanted)
+        nowhere, kept = np.full(len(threads), -1), kept_threads(len(threads))
+        self.keep(memory, threads, nowhere, "outside", node, problem)
+        indices = np.stack([*map(np.asarray, wanted)], axis=-1)[kept] if len(wanted) else None
+        place = threads[kept], nowhere[kept], len(threads)
+        self.add_step("outside", node, *place, memory, (), indices)
 
     def note(self, kind: str, node: ast.expr | ast.stmt, mask: Mask) -> None:
         """Keep for the replay that the threads in `mask` wait or return here; see `Step.kind`.
 
         A barrier of the block is counted.
         """
-        if self.launch.measure and kind == "barrier":
+        if self.launch.options.measure and kind == "barrier":
             warps = mask.reshape(-1, WARP).any(axis=1)
-            count = int(np.count_nonzero(warps))
-            self.traffic_of_line(node).barriers += count
-        if self.launch.record:
-            self.replay.note(kind, node, mask)
+            self.traffic_of_line(node).barriers += int(np.count_nonzero(warps))
+        if self.launch.options.record:
+            self.add_step_of_mask(kind, node, mask)
 
     def count_access(self, access: Access) -> None:
         """Count an access: not at once, because many small tables take longer than a large one."""
@@ -300,11 +223,12 @@ class Recorder:
         return element.reshape(-1, WARP), active.reshape(-1, WARP)
 
     def count_branch(self, node: ast.stmt, taken: Mask, not_taken: Mask) -> None:
-        if self.launch.measure:
+        if self.launch.options.measure:
             traffic = self.traffic_of_line(node)
             count_branch(traffic, taken.reshape(-1, WARP), not_taken.reshape(-1, WARP))
-        if self.launch.record:
-            self.replay.branch(node, taken, not_taken)
+        # Else all go the same way.
+        if self.launch.options.record and taken.any() and not_taken.any():
+            self.add_step_of_mask("branch", node, taken | not_taken, taken)
 
     def traffic_of_line(self, node: ast.expr | ast.stmt, array: str = "") -> Traffic:
         """What is counted for a line and an array; "" for what belongs to none."""
@@ -345,3 +269,56 @@ class Recorder:
                 marked=tuple(marked),
             )
         )
+
+    # ------------------------------------------------------------ steps for the replay
+
+    def add_step_of_mask(
+        self, kind: str, node: ast.AST, mask: Mask, element: np.ndarray | None = None
+    ) -> None:
+        """element: (team.size,) what each thread does; see `Step`."""
+        positions = np.flatnonzero(mask)
+        kept = positions[kept_threads(len(positions))]
+        shown = None if element is None else element[kept]
+        self.add_step(kind, node, self.team.threads[kept], shown, len(positions))
+
+    def add_step(
+        self,
+        kind: str,
+        node: ast.AST,
+        thread: np.ndarray,
+        element: np.ndarray | None,
+        threads: int,
+        memory: Memory | None = None,
+        marked: Sequence[int] | np.ndarray = (),
+        wanted: np.ndarray | None = None,
+    ) -> None:
+        recording = self.report.recording
+        if recording is None:
+            return
+        recording.settle()
+        if memory is None or element is None or kind == "outside":
+            shown = element
+        else:
+            shown = row_major(memory, element)
+            marked = row_major(memory, np.array(marked, int)) if len(marked) else ()
+        found = len(self.report.findings)
+        values: list[np.ndarray] = []
+        step = Step(
+            kind=kind,
+            phase=self.launch.phase,
+            source=self.stack.source,
+            line=getattr(node, "lineno", self.stack.source.tree.lineno),
+            array=-1 if memory is None else number_of(recording, memory),
+            thread=thread,
+            element=shown,
+            threads=threads,
+            findings=tuple(range(recording.findings_seen, found)),
+            marked=tuple(int(number) for number in marked),
+            values=values,
+            wanted=wanted,
+        )
+        recording.findings_seen = found
+        if memory is not None and element is not None and kind != "outside":
+            # Now the array still is as it was before; the next step comes when it is changed.
+            recording.unsettled = memory.data, element, values
+        recording.add(step)

@@ -29,8 +29,6 @@ from .race_sides import (
     in_two_branches,
     line_of,
     once_per_pair,
-    parents_in,
-    parents_of,
     sets_a_constant,
     shared_parents,
     statement_at,
@@ -49,9 +47,8 @@ def clears_for_all(now: Side, former: Side) -> bool:
     stored, read = (now, former) if now.kind == "write" else (former, now)
     if not sets_a_constant(stored):
         return False
-    parents = parents_in(stored.source.tree)
     in_a_loop = [
-        any(isinstance(parent, (ast.For, ast.While)) for parent in parents_of(parents, side.node))
+        any(isinstance(parent, (ast.For, ast.While)) for parent in side.around)
         for side in (stored, read)
     ]
     return in_a_loop == [True, False]

@@ -49,10 +49,8 @@ def number_of(arrays: Sequence[dict[str, Any]], name: str, shape: list[int]) -> 
         for number, array in enumerate(arrays)
         if array["space"] == "global" and array["shape"] == shape
     ]
-    for number in alike:
-        if arrays[number]["name"] == name:
-            return number
-    return alike[0] if len(alike) == 1 else -1
+    default = alike[0] if len(alike) == 1 else -1
+    return next((number for number in alike if arrays[number]["name"] == name), default)
 
 
 def last_write(content: dict[str, Any], array: int, element: int) -> int:

@@ -363,11 +363,10 @@ class Page:
         return beyond or (self.read_from_memory and not step.findings)
 
     def number_of(self, source: Source) -> int:
-        for number, known in enumerate(self.sources):
-            if known.filename == source.filename and known.function is source.function:
-                return number
-        self.sources.append(source)
-        return len(self.sources) - 1
+        same = [known.function is source.function for known in self.sources]
+        if True not in same:
+            self.sources.append(source)
+        return same.index(True) if True in same else len(same)
 
     def source(self, source: Source) -> dict[str, Any]:
         numbers = sorted(source.lines)[:MOST_LINES]
@@ -442,10 +441,8 @@ class Page:
 
     def source_of(self, finding: Finding) -> int:
         """The number of the source that a finding's line is in; the kernel's, if it is unknown."""
-        for number, source in enumerate(self.sources):
-            if source.filename == finding.file and finding.line in source.lines:
-                return number
-        return 0
+        alike = ((n, one) for n, one in enumerate(self.sources) if one.filename == finding.file)
+        return next((number for number, source in alike if finding.line in source.lines), 0)
 
     def place_for(self, number: int, line: int, steps: list[dict[str, Any]]) -> int:
         """The step of a finding that was made in no access: the barrier, or a new last step."""
@@ -476,7 +473,4 @@ class Page:
 
 
 def first_step_of(line: int, steps: Sequence[dict[str, Any]]) -> int:
-    for number, step in enumerate(steps):
-        if step["line"] == line:
-            return number
-    return -1
+    return next((number for number, step in enumerate(steps) if step["line"] == line), -1)

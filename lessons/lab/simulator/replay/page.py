@@ -33,14 +33,13 @@ def replay_page(data: str) -> str:
         "policy": policy(script),
         "style": read("style.css"),
         "script": script,
-        "data": harmless(json.dumps(content, separators=(",", ":"))),
     }
     page = read("page.html")
-    for name in ("title", "policy", "style", "script"):
-        page = page.replace(f"<!--{name}-->", parts[name])
+    for name, part in parts.items():
+        page = page.replace(f"<!--{name}-->", part)
     # Last, so that no text of a kernel is taken for a place to fill.
     before, after = page.split("<!--data-->")
-    return before + parts["data"] + after
+    return before + harmless(json.dumps(content, separators=(",", ":"))) + after
 
 
 def read(name: str) -> str:
