@@ -7,20 +7,10 @@ import numpy as np
 from numba import complex64, cuda, float32, float64, int8, int32, int64, uint8, uint32, uint64
 from numba.cuda.random import xoroshiro128p_uniform_float32
 
-from tests.lab.ordering.cases import Case, floats, ints, zeros
+from tests.lab.ordering.cases import decorators, floats, ints, zeros
 
 RIGHT = {}
-
-
-def right(grid, block, arguments, expected, **options):
-    """Add a kernel to `RIGHT`."""
-
-    def add(function):
-        name = function.__name__
-        RIGHT[name] = Case(cuda.jit(function), grid, block, arguments, expected, options=options)
-        return RIGHT[name].kernel
-
-    return add
+right, _ = decorators(RIGHT)
 
 
 def empty(*shape):

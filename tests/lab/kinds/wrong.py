@@ -17,23 +17,10 @@ from tests.lab.kinds.right import (
     reduced,
     xoroshiro_states,
 )
-from tests.lab.ordering.cases import Case, floats, ints, zeros
+from tests.lab.ordering.cases import decorators, floats, ints, zeros
 
 WRONG = {}
-
-
-def wrong(grid, block, arguments, kind, *words, never=(), **options):
-    """Add a kernel to `WRONG`."""
-
-    def add(function):
-        name = function.__name__
-        WRONG[name] = Case(
-            cuda.jit(function), grid, block, arguments,
-            kind=kind, words=words, never=never, options=options,
-        )  # fmt: skip
-        return WRONG[name].kernel
-
-    return add
+_, wrong = decorators(WRONG)
 
 
 @wrong((2, 2), (8, 8), lambda: (picture(11, 13), empty(11, 13)), "out-of-bounds", "image")

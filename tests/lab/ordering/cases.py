@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+from numba import cuda
 
 
 @dataclass
@@ -24,6 +25,26 @@ class Case:
     words: tuple = ()
     never: tuple = ()
     options: dict = field(default_factory=dict)
+
+
+def decorators(kernels):
+    """`right` and `wrong`: each adds the kernel that it decorates to a dict, by its name."""
+
+    def added(*launch, **says):
+        def add(function):
+            case = kernels[function.__name__] = Case(cuda.jit(function), *launch, **says)
+            return case.kernel
+
+        return add
+
+    def right(grid, block, arguments, expected, **options):
+        return added(grid, block, arguments, expected, options=options)
+
+    def wrong(grid, block, arguments, kind, *words, never=(), **options):
+        says = {"kind": kind, "words": words, "never": never}
+        return added(grid, block, arguments, **says, options=options)
+
+    return right, wrong
 
 
 def floats(n, seed=0):

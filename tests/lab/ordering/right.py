@@ -5,20 +5,10 @@ import math
 import numpy as np
 from numba import cuda, float32, int32, uint32
 
-from tests.lab.ordering.cases import Case, floats, ints, zeros
+from tests.lab.ordering.cases import decorators, floats, ints, zeros
 
 RIGHT = {}
-
-
-def right(grid, block, arguments, expected, **options):
-    """Add a kernel to `RIGHT`."""
-
-    def add(function):
-        name = function.__name__
-        RIGHT[name] = Case(cuda.jit(function), grid, block, arguments, expected, options=options)
-        return RIGHT[name].kernel
-
-    return add
+right, _ = decorators(RIGHT)
 
 
 # ---------------------------------------------------------------- loops that only compute

@@ -3,23 +3,10 @@
 import numpy as np
 from numba import cuda, float32, int32, uint32
 
-from tests.lab.ordering.cases import Case, floats, ints, zeros
+from tests.lab.ordering.cases import decorators, floats, ints, zeros
 
 WRONG = {}
-
-
-def wrong(grid, block, arguments, kind, *words, never=(), **options):
-    """Add a kernel to `WRONG`."""
-
-    def add(function):
-        name = function.__name__
-        WRONG[name] = Case(
-            cuda.jit(function), grid, block, arguments,
-            kind=kind, words=words, never=never, options=options,
-        )  # fmt: skip
-        return WRONG[name].kernel
-
-    return add
+_, wrong = decorators(WRONG)
 
 
 # ---------------------------------------------------------------- order between blocks
