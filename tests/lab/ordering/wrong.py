@@ -328,7 +328,10 @@ def reduction_without_a_barrier_in_its_loop(values, out):
         out[cuda.blockIdx.x] = partial[0]
 
 
-@wrong(1, 64, lambda: (ints(64, 9), zeros(64)), "race", never=("atomic", "syncwarp"))
+@wrong(
+    1, 64, lambda: (ints(64, 9), zeros(64)), "race", "in step", "syncthreads",
+    never=("atomic", "syncwarp"),
+)  # fmt: skip
 def scan_with_one_buffer(values, out):
     sums = cuda.shared.array(64, int32)
     thread = cuda.threadIdx.x
@@ -365,7 +368,14 @@ def neighbour_in_a_warp_by_somebody_who_shuffles(values, out):
     out[thread] = values[thread ^ 1]  # here
 
 
-@wrong(1, 64, lambda: (zeros(64), zeros(64)), "race", "cuda.syncthreads()", never=("syncwarp()",))
+@wrong(
+    1,
+    64,
+    lambda: (zeros(64), zeros(64)),
+    "race",
+    "cuda.syncthreads()",
+    never=("syncwarp()", "fence"),
+)
 def syncwarp_where_a_block_has_to_meet(values, out):
     thread = cuda.threadIdx.x
     values[thread] = thread

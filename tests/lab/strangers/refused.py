@@ -1,11 +1,10 @@
 """Kernels that Numba does not compile, each for another reason."""
 
-import math
 import random as python_random
 
 import numba
 import numpy as np
-from numba import cuda, float32, float64, int32
+from numba import cuda, float64
 
 from tests.lab.strangers.case import wrong
 
