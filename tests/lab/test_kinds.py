@@ -77,6 +77,8 @@ def test_a_bug_is_named_with_advice_that_fits(name):
     text = " ".join(finding.message for finding in here)
     assert here, report
     assert all(word in text for word in case.words), report
+    there = line_of_comment(case.kernel, "# there")
+    assert there is None or f"line {there}" in text, report
     assert not any(word in text for word in case.never), report
 
 

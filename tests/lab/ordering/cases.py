@@ -13,7 +13,8 @@ class Case:
 
     arguments: makes them anew. expected: for right kernels, a function of fresh arguments that
     returns a dict of argument number -> array. kind, words, never: for wrong ones, the kind of
-    finding on the line that says `# here`, words of its message, and words that must not be in it.
+    finding on the line that says `# here`, words of its message, and words that must not be in it;
+    the message names the line that says `# there`, if one does.
     """
 
     kernel: Callable

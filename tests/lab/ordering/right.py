@@ -440,7 +440,10 @@ def breadth_first_search(following, level):
         depth += 1
 
 
-@right(2, 32, lambda: (zeros(64), zeros(64)), lambda a, out: {1: np.full(64, 63)})
+@right(
+    2, 32, lambda: (zeros(64), zeros(64)), lambda a, out: {1: np.full(64, 63)},
+    schedule=["reverse", 1, 2],
+)  # fmt: skip
 def barrier_of_the_grid(values, out):
     i = cuda.grid(1)
     values[i] = i
@@ -456,6 +459,7 @@ def barrier_of_the_grid(values, out):
     64,
     lambda: (ints(128, 9), zeros(2)),
     lambda values, out: {1: values.reshape(2, 64).sum(axis=1)},
+    schedule=["reverse", 3],
 )
 def shuffles_then_shared(values, out):
     sums = cuda.shared.array(2, int32)

@@ -111,8 +111,9 @@ def hand_over_without_a_fence(flags, data):
 
 
 @wrong(
-    2, 32, lambda: (zeros(64), zeros(64)), "race", "does not reach across", never=("syncthreads",)
-)
+    2, 32, lambda: (zeros(64), zeros(64)), "race", "does not reach across",
+    "of block 0", "of block 1", never=("syncthreads",),
+)  # fmt: skip
 def neighbour_of_another_block(values, out):
     i = cuda.grid(1)
     values[i] = i
@@ -203,6 +204,7 @@ def sum_within_a_block(values, total):
     lambda: (ints(64, 9), zeros(1)),
     "race",
     "read-modify-write",
+    "total[0]",
     "cuda.atomic.add",
     never=("syncthreads",),
 )
@@ -276,13 +278,13 @@ def threads_that_store_different_values(out):
     64,
     lambda: (floats(64), np.zeros(64, np.float32)),
     "race",
-    "put cuda.syncthreads() between them",
+    "put cuda.syncthreads() between them", "tile[63]", "thread 0 ", "thread 63 ",
     never=("second", "syncwarp"),
-)
+)  # fmt: skip
 def missing_barrier(values, out):
     tile = cuda.shared.array(64, float32)
     thread = cuda.threadIdx.x
-    tile[thread] = values[thread]
+    tile[thread] = values[thread]  # there
     out[thread] = tile[63 - thread]  # here
 
 
@@ -291,9 +293,8 @@ def missing_barrier(values, out):
     64,
     lambda: (floats(128), np.zeros(64, np.float32)),
     "race",
-    "next round of the loop",
-    "second cuda.syncthreads()",
-)
+    "next round of the loop", "second cuda.syncthreads()", "writes", "reads",
+)  # fmt: skip
 def missing_second_barrier(values, out):
     tile = cuda.shared.array(64, float32)
     thread = cuda.threadIdx.x
@@ -354,7 +355,10 @@ def race_under_a_guard(values):
         values[thread + 64 - 40] = values[thread + 1]  # here
 
 
-@wrong(1, 64, lambda: (zeros(64), zeros(64)), "race", "cuda.syncthreads()", never=("syncwarp",))
+@wrong(
+    1, 64, lambda: (zeros(64), zeros(64)), "race", "cuda.syncthreads()", "values[",
+    never=("syncwarp",),
+)  # fmt: skip
 def neighbour_in_a_warp_by_somebody_new(values, out):
     thread = cuda.threadIdx.x
     values[thread] = thread
@@ -401,18 +405,20 @@ def counter_read_before_all_have_counted(count, out):
     64,
     lambda: (floats(50), np.zeros(50, np.float32)),
     "barrier",
-    "has returned in line",
-    "in place of the `return`",
-)
+    "has returned in line", "thread 50 of block 0", "in place of the `return`",
+)  # fmt: skip
 def return_before_a_barrier(values, out):
     i = cuda.grid(1)
     if i >= values.shape[0]:
-        return
+        return  # there
     cuda.syncthreads()  # here
     out[i] = values[i]
 
 
-@wrong(1, 64, lambda: (zeros(64),), "barrier", "another way at the `if`", "out of the branch")
+@wrong(
+    1, 64, lambda: (zeros(64),), "barrier", "thread 32", "another way at the `if`",
+    "out of the branch",
+)  # fmt: skip
 def barrier_in_a_branch(out):
     if cuda.threadIdx.x < 32:
         cuda.syncthreads()  # here
@@ -490,7 +496,10 @@ def waits_while_its_block_is_at_a_barrier(flag, out):
     out[cuda.blockIdx.x] = 1
 
 
-@wrong(1, 32, lambda: (zeros(32),), "endless", "times", "each round", budget=300)
+@wrong(
+    1, 32, lambda: (zeros(32),), "endless", "n < 10", "times",
+    "each round is like the one before", budget=300,
+)  # fmt: skip
 def never_ends(out):
     n = 0
     while n < 10:  # here
@@ -505,7 +514,7 @@ def steps_over_its_end(out):
     out[cuda.threadIdx.x] = n
 
 
-@wrong(2, 32, lambda: (zeros(64),), "deadlock", "grid-wide barrier")
+@wrong(2, 32, lambda: (zeros(64),), "deadlock", "grid-wide barrier", "of block 1")
 def barrier_of_the_grid_for_one_block(out):
     if cuda.blockIdx.x == 0:
         cuda.cg.this_grid().sync()  # here

@@ -122,7 +122,15 @@ wrong(
     says="second one",
     never=("syncthreads() between", "change places"),
 )
-wrong(step_of_one_block, 4, 32, points, np.zeros(100), kind="race", says="gridsize")
+wrong(
+    step_of_one_block,
+    4,
+    32,
+    points,
+    np.zeros(100),
+    kind="race",
+    says=("gridsize", "goes on by the threads of one block"),
+)
 
 
 # --- decoupled look-back: each block waits for the one before
