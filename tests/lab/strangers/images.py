@@ -232,7 +232,7 @@ wrong(
 )
 
 
-# --- histograms of images, integral images, distance transforms, labels
+# --- histograms of images, integral images
 
 
 @cuda.jit

@@ -1,4 +1,4 @@
-"""Sorts, scans, reductions, histograms, searches."""
+"""Sorts, scans, reductions, compaction."""
 
 import math
 
@@ -40,7 +40,7 @@ numbers = random.permutation(128).astype(np.float32)
 wrong(bitonic_barrier_once_per_k, 1, 128, numbers, kind="race", says="syncthreads")
 
 
-# --- one step of a bitonic sort over many blocks, and odd-even transposition
+# --- one step of a sort over many blocks, and odd-even transposition
 
 
 @cuda.jit
@@ -198,7 +198,7 @@ right(
 needles = random.integers(-5, 505, 70)
 
 
-# --- compaction, run-length encoding, unique
+# --- compaction
 
 
 @cuda.jit
@@ -229,7 +229,7 @@ wrong(
 )
 
 
-# --- top-k in registers of a thread, in a local array
+# --- a local array
 
 
 @cuda.jit
