@@ -75,7 +75,7 @@ def test_a_bug_is_named_with_advice_that_fits(name):
     line = line_of_comment(case.kernel)
     here = [f for f in problems(report) if (f.line, f.kind) == (line, case.kind)]
     text = " ".join(finding.message for finding in here)
-    assert here, report
+    assert here and {f.kind for f in problems(report)} <= {case.kind, case.also}, report
     assert all(word in text for word in case.words), report
     there = line_of_comment(case.kernel, "# there")
     assert there is None or f"line {there}" in text, report

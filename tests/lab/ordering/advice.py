@@ -65,6 +65,7 @@ def load_before_a_shuffle(values, out):
 @wrong(
     (1, 1), (16, 16), lambda: (np.zeros((12, 10), np.float32), np.zeros((16, 16), np.float32)),
     "out-of-bounds", "Along axis 0 a guard stops such threads", never=(RETURN,),
+    also="uninitialised",
 )  # fmt: skip
 def guard_of_one_axis_only(values, out):
     tile = cuda.shared.array((16, 16), float32)

@@ -14,7 +14,7 @@ class Case:
     arguments: makes them anew. expected: for right kernels, a function of fresh arguments that
     returns a dict of argument number -> array. kind, words, never: for wrong ones, the kind of
     finding on the line that says `# here`, words of its message, and words that must not be in it;
-    the message names the line that says `# there`, if one does.
+    the message names the line that says `# there`, if one does. also: the kind of what follows.
     """
 
     kernel: Callable
@@ -25,6 +25,7 @@ class Case:
     kind: str = ""
     words: tuple = ()
     never: tuple = ()
+    also: str = ""
     options: dict = field(default_factory=dict)
 
 
@@ -41,8 +42,8 @@ def decorators(kernels):
     def right(grid, block, arguments, expected, **options):
         return added(grid, block, arguments, expected, options=options)
 
-    def wrong(grid, block, arguments, kind, *words, never=(), **options):
-        says = {"kind": kind, "words": words, "never": never}
+    def wrong(grid, block, arguments, kind, *words, never=(), also="", **options):
+        says = {"kind": kind, "words": words, "never": never, "also": also}
         return added(grid, block, arguments, **says, options=options)
 
     return right, wrong

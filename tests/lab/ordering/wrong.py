@@ -565,7 +565,13 @@ def two_dynamic_arrays_that_overlap(values, out):
 
 
 @wrong(
-    1, 16, lambda: (floats(16), np.zeros(16, np.float32)), "race", "first[15]", dynamic_shared=64
+    1,
+    16,
+    lambda: (floats(16), np.zeros(16, np.float32)),
+    "race",
+    "first[15]",
+    also="uninitialised",
+    dynamic_shared=64,
 )
 def dynamic_arrays_of_two_types_that_overlap(values, out):
     first = cuda.shared.array(0, float32)
@@ -616,7 +622,7 @@ def more_dynamic_memory_than_there_is(out):  # here
     out[cuda.threadIdx.x] = dynamic[cuda.threadIdx.x]
 
 
-@wrong(2, 32, lambda: (zeros(50), 50_000_000), "overflow", "int32", "int64")
+@wrong(2, 32, lambda: (zeros(50), 50_000_000), "overflow", "int32", "int64", also="out-of-bounds")
 def index_that_overflows(out, width):
     i = cuda.grid(1)
     place = int32(i * width)  # here
