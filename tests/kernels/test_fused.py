@@ -164,7 +164,8 @@ def arrays_for(config, image, blocks, threads, deterministic):
 
 def moves_of(arrays):
     """How often each cell has been moved."""
-    return arrays.grid_steps if len(arrays.grid_steps) else arrays.grid_v[:, 3]
+    steps = getattr(arrays, "grid_steps", ())
+    return steps if len(steps) else arrays.grid_v[:, 3]
 
 
 def run_gradients(config, image, arrays, step, fused, blocks):
@@ -200,24 +201,29 @@ def test_first_part_of_a_step(batch, blocks, deterministic, vector_atomics, chan
     fused = make_fused_step(32, 2, deterministic, vector_atomics, channels)
     arrays = arrays_for(config, image, blocks, fused.threads, deterministic)
     run_gradients(config, image, arrays, 7, fused, blocks)
+    expect_gradients(config, image, arrays, deterministic)
 
-    grid = initial_state(config).feature_grid
-    uv, target = reference.sample(image, 7, config.seed, batch)
-    features, _ = encoded(config, uv, grid)
-    matrices = reference.split_weights(arrays.weights, 32, 2)
-    loss, by_weights, by_features = gradients_of_halves(features, target, matrices, batch)
-    scale = 2 / (3 * batch)
-    by_grid = np.zeros((grid.shape[0] * grid.shape[1], channels))
-    cells, blend_weights, _ = reference.bilinear_corners(uv, grid.shape[1], grid.shape[0])
-    of_grid = by_features[:, np.newaxis, :channels]
-    np.add.at(by_grid, cells, blend_weights[..., np.newaxis] * of_grid)
-    assert arrays.squared_errors.sum() == pytest.approx(loss.sum(), rel=HALF_TOLERANCE)
-    assert (
-        relative(arrays.grad_weights.reshape(-1, len(by_weights)).sum(axis=0), scale * by_weights)
-        < BFLOAT16_TOLERANCE
-    )
-    got = arrays.grad_feature_grid[:, :channels] / (FIXED_POINT if deterministic else 1)
-    assert relative(got, scale * by_grid) < BFLOAT16_TOLERANCE
+
+def expect_gradients(config, image, arrays, deterministic):
+    """Those of step 7 that a kernel has left, one row of weights for each block."""
+    by_weights = arrays.grad_weights.reshape(-1, len(arrays.weights)).sum(axis=0)
+    by_grid = arrays.grad_feature_grid / (FIXED_POINT if deterministic else 1)
+    expect_sums(config, image, arrays.weights, arrays.squared_errors, by_weights, by_grid)
+
+
+def expect_sums(config, image, weights, squared_errors, by_weights, by_grid):
+    """A kernel's sums in step 7, against float64."""
+    height, width, channels = initial_state(config).feature_grid.shape
+    uv, target = reference.sample(image, 7, config.seed, config.batch)
+    features, _ = encoded(config, uv, initial_state(config).feature_grid)
+    matrices = reference.split_weights(weights, config.hidden, config.layers)
+    loss, of_weights, of_features = gradients_of_halves(features, target, matrices, config.batch)
+    scale, of_grid = 2 / (3 * config.batch), np.zeros((height * width, channels))
+    cells, shares, _ = reference.bilinear_corners(uv, width, height)
+    np.add.at(of_grid, cells, shares[..., np.newaxis] * of_features[:, np.newaxis, :channels])
+    assert squared_errors.sum() == pytest.approx(loss.sum(), rel=HALF_TOLERANCE)
+    assert relative(by_weights, scale * of_weights) < BFLOAT16_TOLERANCE
+    assert relative(by_grid[:, :channels], scale * of_grid) < BFLOAT16_TOLERANCE
 
 
 @pytest.mark.parametrize("deterministic", [False, True])
@@ -289,12 +295,21 @@ def test_steps_in_one_kernel(keep_state, channels):
     image = picture(31, 44)
     train, threads = make_train_two_barriers(32, 2, channels=channels, keep_state=keep_state)
     arrays = arrays_for(config, image, 2, threads, False)
-    cpu = Trainer(image, config, cpu_backend)
-    rates = cpu.learning_rates(1, 4)
-    checked(
-        train, 2, threads, arrays, rates, np.int64(1), settings_of(config, image),
+    expect_steps_of_the_cpu(train, threads, config, image, arrays, 4)
+
+
+def run_steps(train, threads, config, image, arrays, rates, first_step=1, engine=checked):
+    return engine(
+        train, 2, threads, arrays, rates, np.int64(first_step), settings_of(config, image),
         np.zeros(1, np.uint32),
     )  # fmt: skip
+
+
+def expect_steps_of_the_cpu(train, threads, config, image, arrays, steps):
+    """Run a kernel that trains; no race, and it learns as the CPU does."""
+    cpu = Trainer(image, config, cpu_backend)
+    rates = cpu.learning_rates(1, steps)
+    run_steps(train, threads, config, image, arrays, rates)
     cpu.backend.run(1, rates)
     state = cpu.backend.state()
     loss = arrays.squared_errors.sum() / (3 * config.batch)
@@ -302,7 +317,7 @@ def test_steps_in_one_kernel(keep_state, channels):
     assert relative(arrays.weights, state.weights) < 0.02
     # A cell that few samples touch moves by a full step in the direction of its gradient's sign,
     # which rounding may turn. (The gradients themselves are compared above.)
-    grid = arrays.feature_grid[:, :channels]
+    grid = arrays.feature_grid[:, : config.channels]
     assert relative(grid.ravel(), state.feature_grid.ravel()) < 0.1
     np.testing.assert_array_equal(moves_of(arrays), state.grid_steps.ravel())
 

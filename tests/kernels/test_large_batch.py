@@ -19,24 +19,20 @@ from kernels.fast.persistent_large_batch import (
     make_large_batch_gradients,
     make_train_large_batch,
 )
-from kernels.fast.sample import FIXED_POINT
 from kernels.state import initial_state
-from kernels.training.cpu_backend import CpuBackend, cpu_backend
+from kernels.training.cpu_backend import CpuBackend
 from kernels.training.kernel_arrays import fused_arrays, settings_of
 from kernels.training.trainer import Trainer
-from lessons import reference
 from lessons.lab import checked_run as lab_run
 from tests.kernels.changed_module import changed_module
 from tests.kernels.test_backends_agree import picture
 from tests.kernels.test_fused import (
-    BFLOAT16_TOLERANCE,
-    HALF_TOLERANCE,
     checked,
-    gradients_of_halves,
-    moves_of,
+    expect_gradients,
+    expect_steps_of_the_cpu,
     relative,
+    run_steps,
 )
-from tests.kernels.test_general import encoded
 
 checked_run = functools.partial(lab_run, ask_numba=False)
 
@@ -68,7 +64,7 @@ def test_gradients_of_a_step(hidden, layers, batch, blocks, deterministic, chann
 def assert_gradients(gradients, threads, network, batch, blocks, deterministic):
     """The first part of a step, against float64. network: arguments of `Config`."""
     config = Config(steps=40, batch=batch, grid_width=23, grid_height=29, seed=5, **network)
-    image, channels = picture(31, 44), config.channels
+    image = picture(31, 44)
     arrays = arrays_for(config, image, blocks, deterministic, threads)
 
     @cuda.jit
@@ -76,28 +72,7 @@ def assert_gradients(gradients, threads, network, batch, blocks, deterministic):
         arrays.squared_errors[cuda.grid(1)] += gradients(arrays, step, settings)
 
     checked(first_part, blocks, threads, arrays, np.int64(7), settings_of(config, image))
-    grid = initial_state(config).feature_grid
-    uv, target = reference.sample(image, 7, config.seed, batch)
-    features, _ = encoded(config, uv, grid)
-    matrices = reference.split_weights(arrays.weights, config.hidden, config.layers)
-    loss, by_weights, by_features = gradients_of_halves(features, target, matrices, batch)
-    scale = 2 / (3 * batch)
-    by_grid = np.zeros((grid.shape[0] * grid.shape[1], channels))
-    cells, blend_weights, _ = reference.bilinear_corners(uv, grid.shape[1], grid.shape[0])
-    of_grid = by_features[:, np.newaxis, :channels]
-    np.add.at(by_grid, cells, blend_weights[..., np.newaxis] * of_grid)
-    assert arrays.squared_errors.sum() == pytest.approx(loss.sum(), rel=HALF_TOLERANCE)
-    rows = arrays.grad_weights.reshape(-1, len(by_weights))
-    assert relative(rows.sum(axis=0), scale * by_weights) < BFLOAT16_TOLERANCE
-    got = arrays.grad_feature_grid[:, :channels] / (FIXED_POINT if deterministic else 1)
-    assert relative(got, scale * by_grid) < BFLOAT16_TOLERANCE
-
-
-def run_steps(train, config, image, arrays, rates, engine=checked, threads=THREADS):
-    return engine(
-        train, 2, threads, arrays, rates, np.int64(1), settings_of(config, image),
-        np.zeros(1, np.uint32),
-    )  # fmt: skip
+    expect_gradients(config, image, arrays, deterministic)
 
 
 @pytest.mark.slow
@@ -110,17 +85,7 @@ def test_steps_in_one_kernel(deterministic, channels):
     image = picture(31, 44)
     train, _ = make_train_large_batch(32, 2, deterministic, channels)
     arrays = arrays_for(config, image, 2, deterministic)
-    cpu = Trainer(image, config, cpu_backend)
-    rates = cpu.learning_rates(1, 2)
-    run_steps(train, config, image, arrays, rates)
-    cpu.backend.run(1, rates)
-    state = cpu.backend.state()
-    loss = arrays.squared_errors.sum() / (3 * config.batch)
-    assert loss == pytest.approx(sum(cpu.backend.take_losses()), rel=1e-3)
-    assert relative(arrays.weights, state.weights) < 0.02
-    grid = arrays.feature_grid[:, :channels]
-    assert relative(grid.ravel(), state.feature_grid.ravel()) < 0.1
-    np.testing.assert_array_equal(moves_of(arrays), state.grid_steps.ravel())
+    expect_steps_of_the_cpu(train, THREADS, config, image, arrays, 2)
 
 
 # ---------------------------------------------------------------- what may not be left out
@@ -165,7 +130,7 @@ def two_steps(make_train):
     arrays = arrays_for(config, image, 2)
     rates = np.full((2, 2), 0.01, np.float32)
     train, _ = make_train(32, 2)
-    return arrays, run_steps(train, config, image, arrays, rates, engine=checked_run)
+    return arrays, run_steps(train, THREADS, config, image, arrays, rates, engine=checked_run)
 
 
 @pytest.mark.slow

@@ -6,7 +6,6 @@ is compared with the kernel with two barriers.
 """
 
 import functools
-from functools import partial
 
 import numpy as np
 import pytest
@@ -21,22 +20,18 @@ from kernels.fast.sample import FIXED_POINT
 from kernels.fast.weight_tiles import WEIGHT_UNITS
 from kernels.state import initial_state
 from kernels.training.cpu_backend import CpuBackend
-from kernels.training.kernel_arrays import one_barrier_arrays, settings_of
+from kernels.training.kernel_arrays import one_barrier_arrays
 from kernels.training.trainer import Trainer
-from lessons import reference
 from lessons.lab import checked_run
-from lessons.lab.simulator.run import launch
 from tests.kernels.changed_module import changed_module
 from tests.kernels.test_backends_agree import picture
 from tests.kernels.test_fused import (
-    BFLOAT16_TOLERANCE,
-    HALF_TOLERANCE,
-    gradients_of_halves,
+    checked,
+    expect_steps_of_the_cpu,
+    expect_sums,
     relative,
+    run_steps,
 )
-
-# That Numba compiles these kernels is tested in `test_compile.py`; here it would take long.
-checked = partial(launch, ask_numba=False)
 
 BLOCKS = 2
 
@@ -45,13 +40,6 @@ def arrays_for(config, image, deterministic=False):
     return one_barrier_arrays(
         image, initial_state(config), bias_corrections(config.beta1, config.beta2), BLOCKS,
         one_barrier_size(config.hidden, config.layers, deterministic), deterministic,
-    )  # fmt: skip
-
-
-def run_steps(train, config, image, arrays, rates, first_step=1, engine=checked):
-    return engine(
-        train, BLOCKS, THREADS, arrays, rates, np.int64(first_step), settings_of(config, image),
-        np.zeros(1, np.uint32),
     )  # fmt: skip
 
 
@@ -118,22 +106,11 @@ def test_gradients_of_a_step(hidden, layers, batch, deterministic):
     arrays = arrays_for(config, image, deterministic)
     weights = arrays.weights.copy()
     train, _ = make_train_one_barrier(hidden, layers, deterministic, named_barriers=False)
-    run_steps(train, config, image, arrays, np.zeros((1, 2), np.float32), first_step=7)
+    run_steps(train, THREADS, config, image, arrays, np.zeros((1, 2), np.float32), first_step=7)
 
-    grid = initial_state(config).feature_grid
-    uv, target = reference.sample(image, 7, config.seed, batch)
-    features = reference.encode(uv, grid)
-    matrices = reference.split_weights(weights, hidden, layers)
-    loss, by_weights, by_features = gradients_of_halves(features, target, matrices, batch)
-    scale = 2 / (3 * batch)
-    by_grid = np.zeros((grid.shape[0] * grid.shape[1], 3))
-    cells, shares, _ = reference.bilinear_corners(uv, grid.shape[1], grid.shape[0])
-    np.add.at(by_grid, cells, shares[..., np.newaxis] * by_features[:, np.newaxis, :3])
-    assert arrays.squared_errors.sum() == pytest.approx(loss.sum(), rel=HALF_TOLERANCE)
-    got = weight_gradient(arrays, config, deterministic)
-    assert relative(got, scale * by_weights) < BFLOAT16_TOLERANCE
-    got = arrays.grad_cells[: len(by_grid), :3] / (FIXED_POINT if deterministic else 1)
-    assert relative(got, scale * by_grid) < BFLOAT16_TOLERANCE
+    by_weights = weight_gradient(arrays, config, deterministic)
+    by_grid = arrays.grad_cells[: 23 * 29] / (FIXED_POINT if deterministic else 1)
+    expect_sums(config, image, weights, arrays.squared_errors, by_weights, by_grid)
 
 
 # ---------------------------------------------------------------- several steps
@@ -148,16 +125,7 @@ def test_steps_in_one_kernel(deterministic, grid):
     image = picture(31, 44)
     train, _ = make_train_one_barrier(32, 2, deterministic, named_barriers=False)
     arrays = arrays_for(config, image, deterministic)
-    cpu = Trainer(image, config, CpuBackend)
-    rates = cpu.learning_rates(1, 6)
-    run_steps(train, config, image, arrays, rates)
-    cpu.backend.run(1, rates)
-    state = cpu.backend.state()
-    loss = arrays.squared_errors.sum() / (3 * config.batch)
-    assert loss == pytest.approx(sum(cpu.backend.take_losses()), rel=1e-3)
-    assert relative(arrays.weights, state.weights) < 0.02
-    assert relative(arrays.feature_grid[:, :3].ravel(), state.feature_grid.ravel()) < 0.1
-    np.testing.assert_array_equal(arrays.grid_v[:, 3], state.grid_steps.ravel())
+    expect_steps_of_the_cpu(train, THREADS, config, image, arrays, 6)
 
 
 @pytest.mark.thorough
@@ -166,9 +134,9 @@ def test_a_deterministic_run_may_be_cut_anywhere():
     train, _ = make_train_one_barrier(32, 2, True, named_barriers=False)
     rates = Trainer(image, config, CpuBackend).learning_rates(1, 5)
     whole, cut = arrays_for(config, image, True), arrays_for(config, image, True)
-    run_steps(train, config, image, whole, rates)
-    run_steps(train, config, image, cut, rates[:2])
-    run_steps(train, config, image, cut, rates[2:], first_step=3)
+    run_steps(train, THREADS, config, image, whole, rates)
+    run_steps(train, THREADS, config, image, cut, rates[:2])
+    run_steps(train, THREADS, config, image, cut, rates[2:], first_step=3)
     for name in ("feature_grid", "grid_m", "grid_v", "weights", "weights_m", "weights_v"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(cut, name), name)
 
@@ -224,7 +192,7 @@ def six_steps(make_train):
     arrays = arrays_for(config, image)
     train, _ = make_train(32, 2, named_barriers=False)
     rates = np.full((6, 2), 0.01, np.float32)
-    return arrays, run_steps(train, config, image, arrays, rates, engine=checked_run)
+    return arrays, run_steps(train, THREADS, config, image, arrays, rates, engine=checked_run)
 
 
 @pytest.mark.thorough  # each takes ten seconds or more, those with many races a minute

@@ -22,8 +22,8 @@ from kernels.training.kernel_arrays import flat_with_four_channels
 from kernels.training.trainer import Trainer
 from tests.kernels.changed_module import changed_module
 from tests.kernels.test_backends_agree import picture
-from tests.kernels.test_fused import checked, relative
-from tests.kernels.test_large_batch import arrays_for, assert_gradients, checked_run, run_steps
+from tests.kernels.test_fused import checked, relative, run_steps
+from tests.kernels.test_large_batch import arrays_for, assert_gradients, checked_run
 
 HIDDEN = 128
 
@@ -67,7 +67,7 @@ def two_steps(make_train, layers=2):
     image, rates = picture(31, 44), np.full((2, 2), 0.01, np.float32)
     train, threads = make_train(HIDDEN, layers)
     arrays = arrays_for(config, image, 2, threads=threads)
-    report = run_steps(train, config, image, arrays, rates, checked_run, threads)
+    report = run_steps(train, threads, config, image, arrays, rates, engine=checked_run)
     return arrays, report
 
 

@@ -6,37 +6,7 @@ from numba import cuda, float32
 from numba.extending import register_jitable
 
 from lessons.lab import checked_run
-from tests.lab.helpers import expect, floats, line_of_comment, problems
-
-
-@cuda.jit
-def leaves_early(values, out):
-    tile = cuda.shared.array(32, float32)
-    i = cuda.grid(1)
-    if i >= values.shape[0]:
-        return
-    tile[cuda.threadIdx.x] = values[i]
-    cuda.syncthreads()  # here
-    out[i] = tile[0]
-
-
-def test_threads_that_return_before_a_barrier():
-    report = checked_run(leaves_early, 2, 32, floats(50), np.zeros(50, np.float32))
-    found = expect(leaves_early, "barrier", report, "has returned in line", "thread 18 of block 1")
-    assert f"line {found[0].line - 2}" in found[0].message
-
-
-@cuda.jit
-def branches_around(out):
-    thread = cuda.threadIdx.x
-    if thread < 16:
-        out[thread] = float32(1)
-        cuda.syncthreads()  # here
-
-
-def test_threads_that_branch_around_a_barrier():
-    report = checked_run(branches_around, 1, 32, np.zeros(32, np.float32))
-    expect(branches_around, "barrier", report, "thread 16", "another way at the `if`")
+from tests.lab.helpers import expect, line_of_comment, problems
 
 
 @cuda.jit
@@ -55,19 +25,6 @@ def test_barriers_at_different_lines(schedule):
     report = checked_run(two_barriers, 1, 64, np.zeros(64, np.float32), schedule=schedule)
     line = line_of_comment(two_barriers)
     expect(two_barriers, "barrier", report, "a different barrier", f"line {line + 2}")
-
-
-@cuda.jit
-def uneven_rounds(out):
-    thread = cuda.threadIdx.x
-    for _ in range(thread // 8):
-        cuda.syncthreads()  # here
-    out[thread] = float32(1)
-
-
-def test_barrier_in_a_loop_that_some_threads_leave_earlier():
-    report = checked_run(uneven_rounds, 1, 32, np.zeros(32, np.float32))
-    expect(uneven_rounds, "barrier", report, "has left the loop")
 
 
 @register_jitable
@@ -136,56 +93,6 @@ def test_barrier_behind_a_return_of_a_device_function():
     assert [f.kind for f in problems(report)] == ["barrier"]
     assert "has returned from leave_before in line" in report.findings[0].message
     assert "in place of the `return`" in report.findings[0].message
-
-
-@cuda.jit
-def grid_barrier_for_some(out):
-    if cuda.blockIdx.x == 0:
-        cuda.cg.this_grid().sync()  # here
-    out[cuda.grid(1)] = float32(1)
-
-
-def test_deadlock_at_a_grid_barrier():
-    report = checked_run(grid_barrier_for_some, 2, 32, np.zeros(64, np.float32))
-    expect(grid_barrier_for_some, "deadlock", report, "of block 1")
-
-
-@cuda.jit
-def waits_for_nobody(flag, out):
-    while cuda.atomic.add(flag, 0, 0) == 0:  # here
-        pass
-    out[cuda.grid(1)] = 1
-
-
-def test_deadlock_of_threads_that_wait_for_a_flag():
-    flag, out = np.zeros(1, np.int32), np.zeros(2, np.int32)
-    report = checked_run(waits_for_nobody, 1, 2, flag, out, measure=False)
-    expect(waits_for_nobody, "deadlock", report, "no other thread changes it")
-
-
-@cuda.jit
-def lock_never_released(mutex, out):
-    while cuda.atomic.cas(mutex, 0, 0, 1) != 0:  # here
-        pass
-    out[cuda.grid(1)] = 1
-
-
-def test_deadlock_of_a_lock_that_nobody_gives_back():
-    mutex, out = np.zeros(1, np.int32), np.zeros(2, np.int32)
-    report = checked_run(lock_never_released, 1, 2, mutex, out, measure=False)
-    expect(lock_never_released, "deadlock", report)
-
-
-@cuda.jit
-def never_ends(out):
-    i = 0
-    while i < 10:  # here
-        out[cuda.grid(1)] = i
-
-
-def test_endless_loop():
-    report = checked_run(never_ends, 1, 2, np.zeros(2, np.int32), budget=500)
-    expect(never_ends, "endless", report, "i < 10", "each round is like the one before")
 
 
 @cuda.jit

@@ -121,22 +121,6 @@ def test_uneven_loops_with_break_and_continue():
 
 
 @cuda.jit
-def warp_sum(values, out):
-    i = cuda.grid(1)
-    value = values[i]
-    for step in (16, 8, 4, 2, 1):
-        value += cuda.shfl_down_sync(0xFFFFFFFF, value, step)
-    if cuda.laneid == 0:
-        out[i // 32] = value
-
-
-def test_shuffles():
-    values, out = floats(128), np.zeros(4, np.float32)
-    clean(checked_run(warp_sum, 2, 64, values, out, schedule=["reverse", 3]))
-    np.testing.assert_allclose(out, values.reshape(4, 32).sum(axis=1), atol=1e-5)
-
-
-@cuda.jit
 def votes(values, out):
     i = cuda.grid(1)
     positive = values[i] > float32(0)
@@ -167,22 +151,6 @@ def test_votes_and_counting_barriers(schedule):
     np.testing.assert_array_equal(out[6], np.repeat(blocks.sum(axis=1), 64))
     np.testing.assert_array_equal(out[7], np.repeat(blocks.all(axis=1), 64))
     np.testing.assert_array_equal(out[8], np.repeat(blocks.any(axis=1), 64))
-
-
-@cuda.jit
-def reverse_across_the_grid(values, middle, out):
-    i = cuda.grid(1)
-    middle[i] = values[i]
-    cuda.cg.this_grid().sync()
-    out[i] = middle[values.shape[0] - 1 - i]
-
-
-def test_grid_barrier_over_several_blocks():
-    values, middle, out = floats(96), np.zeros(96, np.float32), np.zeros(96, np.float32)
-    clean(
-        checked_run(reverse_across_the_grid, 3, 32, values, middle, out, schedule=["reverse", 1, 2])
-    )
-    np.testing.assert_array_equal(out, values[::-1])
 
 
 @cuda.jit

@@ -4,53 +4,7 @@ import numpy as np
 from numba import cuda, float32
 
 from lessons.lab import checked_run
-from tests.lab.helpers import clean, expect, floats, line_of_comment, problems
-
-
-@cuda.jit
-def missing_barrier(values, out):
-    tile = cuda.shared.array(64, float32)
-    thread = cuda.threadIdx.x
-    tile[thread] = values[thread]
-    out[thread] = tile[63 - thread]  # here
-
-
-def test_race_in_shared_memory():
-    report = checked_run(missing_barrier, 1, 64, floats(64), np.zeros(64, np.float32))
-    found = expect(
-        missing_barrier, "race", report, "tile[63]", "thread 0 ", "thread 63 ", "syncthreads"
-    )
-    assert f"line {line_of_comment(missing_barrier) - 1}" in found[0].message
-
-
-@cuda.jit
-def missing_second_barrier(values, out):
-    tile = cuda.shared.array(64, float32)
-    thread = cuda.threadIdx.x
-    total = float32(0)
-    for first in range(0, values.shape[0], 64):
-        tile[thread] = values[first + thread]  # here
-        cuda.syncthreads()
-        total += tile[63 - thread]
-    out[thread] = total
-
-
-def test_race_of_a_write_after_a_read():
-    report = checked_run(missing_second_barrier, 1, 64, floats(128), np.zeros(64, np.float32))
-    expect(missing_second_barrier, "race", report, "writes", "reads")
-
-
-@cuda.jit
-def neighbour_in_the_warp(values):
-    thread = cuda.threadIdx.x
-    values[thread] = float32(thread)
-    if thread < 31:
-        values[thread] += values[thread + 1]  # here
-
-
-def test_race_inside_a_warp():
-    report = checked_run(neighbour_in_the_warp, 1, 32, floats(32))
-    expect(neighbour_in_the_warp, "race", report, "cuda.syncthreads()", "values[")
+from tests.lab.helpers import clean, expect, floats, problems
 
 
 @cuda.jit
@@ -63,66 +17,6 @@ def neighbour_with_syncwarp(values, out):
 
 def test_syncwarp_puts_a_warp_in_order_and_nobody_else():
     clean(checked_run(neighbour_with_syncwarp, 1, 32, floats(32), floats(32)))
-
-
-@cuda.jit
-def across_warps_with_syncwarp(values, out):
-    thread = cuda.threadIdx.x
-    values[thread] = float32(thread)
-    cuda.syncwarp()
-    out[thread] = values[63 - thread]  # here
-
-
-def test_syncwarp_does_not_reach_other_warps():
-    report = checked_run(across_warps_with_syncwarp, 1, 64, floats(64), floats(64))
-    expect(across_warps_with_syncwarp, "race", report)
-
-
-@cuda.jit
-def across_blocks(values, out):
-    i = cuda.grid(1)
-    values[i] = float32(i)
-    cuda.syncthreads()
-    out[i] = values[values.shape[0] - 1 - i]  # here
-
-
-def test_race_across_blocks():
-    report = checked_run(across_blocks, 2, 32, floats(64), floats(64))
-    expect(across_blocks, "race", report, "of block 0", "of block 1", "does not reach across")
-
-
-@cuda.jit
-def lost_updates(total):
-    total[0] += float32(1) + float32(cuda.grid(1))  # here
-
-
-def test_plain_add_to_one_element():
-    report = checked_run(lost_updates, 2, 32, np.zeros(1, np.float32))
-    expect(lost_updates, "race", report, "total[0]", "atomic")
-
-
-@cuda.jit
-def mixed(total, out):
-    i = cuda.grid(1)
-    cuda.atomic.add(total, 0, 1)
-    out[i] = total[0]  # here
-
-
-def test_mixed_atomic_and_plain_access():
-    report = checked_run(mixed, 1, 64, np.zeros(1, np.int32), np.zeros(64, np.int32))
-    expect(mixed, "race", report, "atomic")
-
-
-@cuda.jit
-def same_value(flag, values):
-    if values[cuda.grid(1)] > float32(0):
-        flag[0] = 1
-
-
-def test_threads_that_store_the_same_value_are_fine():
-    flag = np.zeros(1, np.int32)
-    clean(checked_run(same_value, 2, 32, flag, floats(64)))
-    assert flag[0] == 1
 
 
 @cuda.jit
@@ -210,20 +104,6 @@ def test_two_grid_shapes_that_give_different_answers():
     assert [f.kind for f in problems(report)] == ["order"]
     assert "grid of 4" in report.findings[-1].message
     clean(checked_run(grid_stride, 1, 32, np.zeros(100, np.int32), other_shapes=shapes))
-
-
-@cuda.jit
-def stride_of_a_block(out):
-    i = cuda.grid(1)
-    step = cuda.blockDim.x
-    while i < out.shape[0]:
-        out[i] -= float32(0.5) * out[i]  # here
-        i += step
-
-
-def test_a_loop_over_the_grid_that_goes_on_by_a_block():
-    report = checked_run(stride_of_a_block, 2, 32, np.ones(100, np.float32))
-    expect(stride_of_a_block, "race", report, "goes on by the threads of one block")
 
 
 @cuda.jit

@@ -9,6 +9,8 @@ after such a rename stands for a kill at any moment, and unlike a timer it alway
 
 import csv
 import errno
+import functools
+import io
 import json
 import math
 import os
@@ -19,6 +21,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -133,21 +136,40 @@ def assert_complaint(code, out, err, words=""):
     assert words in err
 
 
-@pytest.fixture
-def refuse(tmp_path, capsys):
-    """Call as refuse(arguments, words): one line with these words, exit 2, nothing written."""
+def files(folder):
+    """Every file below a folder: path -> content, or what else it is."""
+    found = {}
+    for path in sorted(Path(folder).rglob("*")):
+        name = str(path.relative_to(folder))
+        if not os.access(path, os.R_OK):
+            found[name] = "unreadable"
+            continue
+        found[name] = (
+            os.readlink(path) if path.is_symlink() else path.is_file() and path.read_bytes()
+        )
+    return found
 
-    def files():
-        return {path: path.is_file() and path.read_bytes() for path in tmp_path.rglob("*")}
 
-    def check(arguments, words=""):
-        before = files()
-        capsys.readouterr()
+def call(arguments):
+    """Run train.py in this process; returns (exit status, stdout, stderr)."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
         code = train.main(list(map(str, arguments)))
-        assert_complaint(code, *capsys.readouterr(), words)
-        assert files() == before
+    return code, out.getvalue(), err.getvalue()
 
-    return check
+
+def refused(place, arguments, words=""):
+    """One line with these words, exit status 2, and every file as it was."""
+    before = files(place)
+    code, out, err = call(arguments)
+    assert_complaint(code, out, err, words)
+    assert not re.search(r"\b(delete|remove)\b", err), err
+    assert files(place) == before
+
+
+@pytest.fixture
+def refuse(tmp_path):
+    return functools.partial(refused, tmp_path)
 
 
 @pytest.fixture(scope="module")

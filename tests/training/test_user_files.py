@@ -18,7 +18,6 @@ import subprocess
 import sys
 import tracemalloc
 import zipfile
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import numpy as np
@@ -38,11 +37,14 @@ from tests.training.test_train import (
     TINY,
     TINY_CONFIG,
     assert_complaint,
+    call,
     command,
+    files,
     pixels,
     press_control_c,
     save,
 )
+from tests.training.test_train import refused as refuse
 
 ROOT = Path(train.__file__).parent
 SHORT = [*TINY, "--steps", "4", "--checkpoint-every", "2"]
@@ -72,37 +74,6 @@ def place(made, tmp_path, monkeypatch):
     shutil.copytree(made, tmp_path, dirs_exist_ok=True, symlinks=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def files(folder):
-    """Every file below a folder: path -> content, or what else it is."""
-    found = {}
-    for path in sorted(Path(folder).rglob("*")):
-        name = str(path.relative_to(folder))
-        if not os.access(path, os.R_OK):
-            found[name] = "unreadable"
-            continue
-        found[name] = (
-            os.readlink(path) if path.is_symlink() else path.is_file() and path.read_bytes()
-        )
-    return found
-
-
-def call(arguments):
-    """Run train.py in this process; returns (exit status, stdout, stderr)."""
-    out, err = io.StringIO(), io.StringIO()
-    with redirect_stdout(out), redirect_stderr(err):
-        code = train.main(list(map(str, arguments)))
-    return code, out.getvalue(), err.getvalue()
-
-
-def refuse(place, arguments, words=""):
-    """One line with these words, exit status 2, and every file as it was."""
-    before = files(place)
-    code, out, err = call(arguments)
-    assert_complaint(code, out, err, words)
-    assert not re.search(r"\b(delete|remove)\b", err), err
-    assert files(place) == before
 
 
 # ---------------------------------------------------------------- options

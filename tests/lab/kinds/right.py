@@ -4,23 +4,13 @@ import cmath
 import math
 
 import numpy as np
-from numba import complex64, cuda, float32, float64, int8, int32, int64, uint8, uint32, uint64
+from numba import complex64, cuda, float32, float64, int8, int32, int64, uint32, uint64
 from numba.cuda.random import xoroshiro128p_uniform_float32
 
-from tests.lab.ordering.cases import Case, floats, ints, zeros
+from tests.lab.ordering.cases import decorators, floats, ints, zeros
 
 RIGHT = {}
-
-
-def right(grid, block, arguments, expected, **options):
-    """Add a kernel to `RIGHT`."""
-
-    def add(function):
-        name = function.__name__
-        RIGHT[name] = Case(cuda.jit(function), grid, block, arguments, expected, options=options)
-        return RIGHT[name].kernel
-
-    return add
+right, _ = decorators(RIGHT)
 
 
 def empty(*shape):
@@ -540,37 +530,6 @@ def sparse_rows(starts, columns, values, x, out):
         out[row] = total
 
 
-@right(12, 32, lambda: (*sparse(), np.zeros(12)), lambda *a: {4: sparse_product(*a)})
-def sparse_row_per_warp(starts, columns, values, x, out):
-    row, lane = cuda.blockIdx.x, cuda.threadIdx.x
-    total = 0.0
-    for k in range(starts[row] + lane, starts[row + 1], 32):
-        total += values[k] * x[columns[k]]
-    step = 16
-    while step:
-        total += cuda.shfl_down_sync(0xFFFFFFFF, total, step)
-        step //= 2
-    if lane == 0:
-        out[row] = total
-
-
-@right((2, 3), (8, 4), lambda: (picture(20, 13), empty(13, 20)), lambda a, o: {1: a.T})
-def transpose_with_a_padded_tile(a, out):
-    tile = cuda.shared.array((8, 9), float32)
-    column, row = cuda.threadIdx.x, cuda.threadIdx.y
-    x = cuda.blockIdx.x * 8 + column
-    for k in range(0, 8, 4):
-        y = cuda.blockIdx.y * 8 + row + k
-        if y < a.shape[0] and x < a.shape[1]:
-            tile[row + k, column] = a[y, x]
-    cuda.syncthreads()
-    x = cuda.blockIdx.y * 8 + column
-    for k in range(0, 8, 4):
-        y = cuda.blockIdx.x * 8 + row + k
-        if y < out.shape[0] and x < out.shape[1]:
-            out[y, x] = tile[column, row + k]
-
-
 def positive(n):
     a = np.random.default_rng(2).normal(size=(n, n))
     return a @ a.T + n * np.eye(n)
@@ -648,17 +607,6 @@ def smallest_and_largest(values, out):
     cuda.atomic.max(out, 1, values[i])
     if values[i] == values.size - 1:
         cuda.atomic.exch(out, 2, i)
-
-
-@right(2, 32, lambda: (ints(64, 900), zeros(1)), lambda v, o: {1: v.max(keepdims=True)})
-def largest_by_compare_and_swap(values, out):
-    i = cuda.grid(1)
-    old = 0
-    while values[i] > old:
-        found = cuda.atomic.cas(out, 0, old, values[i])
-        if found == old:
-            break
-        old = found
 
 
 def all_bits(values, out):
@@ -1038,111 +986,7 @@ def volume_turned(volume, out):
         out[y, depth - 1 - z, width - 1 - x] = volume[z, y, x]
 
 
-def voted(values):
-    return np.array([np.bincount(row, minlength=4).argmax() for row in values])
-
-
-@right(3, 16, lambda: (ints((3, 16), 4).astype(np.uint8), zeros(3)), lambda v, o: {1: voted(v)})
-def majority_per_block(values, out):
-    counts = cuda.shared.array(4, int32)
-    thread, block = cuda.threadIdx.x, cuda.blockIdx.x
-    if thread < 4:
-        counts[thread] = 0
-    cuda.syncthreads()
-    cuda.atomic.add(counts, int32(values[block, thread]), 1)
-    cuda.syncthreads()
-    if thread == 0:
-        best = 0
-        for k in range(1, 4):
-            if counts[k] > counts[best]:
-                best = k
-        out[block] = best
-
-
-def checksummed(data):
-    a, b = 1, 0
-    for byte in data:
-        a = (a + int(byte)) % 65521
-        b = (b + a) % 65521
-    return np.array([(b << 16) | a], np.uint32)
-
-
-@right(
-    1, 64, lambda: (TEXT[:48].copy(), zeros(1, dtype=np.uint32)), lambda d, o: {1: checksummed(d)}
-)
-def adler_checksum(data, out):
-    a = cuda.shared.array(64, int32)
-    b = cuda.shared.array(64, int32)
-    i = cuda.threadIdx.x
-    a[i] = data[i] if i < data.size else uint8(0)
-    b[i] = (data.size - i) * data[i] if i < data.size else 0
-    half = 32
-    while half:
-        cuda.syncthreads()
-        if i < half:
-            a[i] += a[i + half]
-            b[i] += b[i + half]
-        half //= 2
-    if i == 0:
-        low = (1 + a[0]) % 65521
-        high = (data.size + b[0]) % 65521
-        out[0] = uint32(high) << uint32(16) | uint32(low)
-
-
 # ---------------------------------------------------------------- threads that work together
-
-
-def sums_before(values):
-    rows = values.reshape(-1, 64).astype(np.float64)
-    return (np.cumsum(rows, axis=1) - rows).ravel()
-
-
-@right(3, 32, lambda: (floats(192), empty(192)), lambda x, o: {1: sums_before(x)})
-def exclusive_scan_up_and_down(values, out):
-    """By Blelloch: a tree of sums, then down the tree again."""
-    sums = cuda.shared.array(64, float32)
-    t, first = cuda.threadIdx.x, cuda.blockIdx.x * 64
-    sums[2 * t] = values[first + 2 * t]
-    sums[2 * t + 1] = values[first + 2 * t + 1]
-    step, active = 1, 32
-    while active > 0:
-        cuda.syncthreads()
-        if t < active:
-            sums[step * (2 * t + 2) - 1] += sums[step * (2 * t + 1) - 1]
-        step *= 2
-        active //= 2
-    if t == 0:
-        sums[63] = float32(0)
-    active = 1
-    while active < 64:
-        step //= 2
-        cuda.syncthreads()
-        if t < active:
-            a, b = step * (2 * t + 1) - 1, step * (2 * t + 2) - 1
-            sums[a], sums[b] = sums[b], sums[a] + sums[b]
-        active *= 2
-    cuda.syncthreads()
-    out[first + 2 * t] = sums[2 * t]
-    out[first + 2 * t + 1] = sums[2 * t + 1]
-
-
-@right(2, 64, lambda: (floats(128),), lambda x: {0: np.sort(x.reshape(2, 64), axis=1).ravel()})
-def bitonic_sort(values):
-    tile = cuda.shared.array(64, float32)
-    t = cuda.threadIdx.x
-    tile[t] = values[cuda.grid(1)]
-    width = 2
-    while width <= 64:
-        distance = width >> 1
-        while distance:
-            cuda.syncthreads()
-            other = t ^ distance
-            if other > t and (tile[t] > tile[other]) == ((t & width) == 0):
-                tile[t], tile[other] = tile[other], tile[t]
-            distance >>= 1
-        width <<= 1
-    cuda.syncthreads()
-    values[cuda.grid(1)] = tile[t]
 
 
 TILE_WITH_HALO = (4, 6, 6)

@@ -17,23 +17,10 @@ from tests.lab.kinds.right import (
     reduced,
     xoroshiro_states,
 )
-from tests.lab.ordering.cases import Case, floats, ints, zeros
+from tests.lab.ordering.cases import decorators, floats, ints, zeros
 
 WRONG = {}
-
-
-def wrong(grid, block, arguments, kind, *words, never=(), **options):
-    """Add a kernel to `WRONG`."""
-
-    def add(function):
-        name = function.__name__
-        WRONG[name] = Case(
-            cuda.jit(function), grid, block, arguments,
-            kind=kind, words=words, never=never, options=options,
-        )  # fmt: skip
-        return WRONG[name].kernel
-
-    return add
+_, wrong = decorators(WRONG)
 
 
 @wrong((2, 2), (8, 8), lambda: (picture(11, 13), empty(11, 13)), "out-of-bounds", "image")
@@ -63,34 +50,6 @@ def summed_area_table_without_a_barrier(image, out):
         out[y, i] = total
 
 
-@wrong(1, 64, lambda: (floats(64), empty(64)), "race", "in step", "syncthreads")
-def scan_in_place(values, out):
-    sums = cuda.shared.array(64, float32)
-    i = cuda.threadIdx.x
-    sums[i] = values[i]
-    cuda.syncthreads()
-    offset = 1
-    while offset < 64:
-        if i >= offset:
-            sums[i] += sums[i - offset]  # here
-        cuda.syncthreads()
-        offset *= 2
-    out[i] = sums[i]
-
-
-@wrong(1, 64, lambda: (ints(64, 16), zeros(16)), "race", "atomic")
-def histogram_without_atomics(values, out):
-    counts = cuda.shared.array(16, int32)
-    i = cuda.threadIdx.x
-    if i < 16:
-        counts[i] = 0
-    cuda.syncthreads()
-    counts[values[i]] += 1  # here
-    cuda.syncthreads()
-    if i < 16:
-        out[i] = counts[i]
-
-
 @wrong(1, 64, lambda: (ints(64, 16), zeros(16)), "uninitialised", "counts")
 def histogram_not_cleared(values, out):
     counts = cuda.shared.array(16, int32)
@@ -99,19 +58,6 @@ def histogram_not_cleared(values, out):
     cuda.syncthreads()
     if i < 16:
         out[i] = counts[i]
-
-
-@wrong(2, 16, lambda: (floats(32), empty(32)), "race", "a second cuda.syncthreads()")
-def tile_is_loaded_over(values, out):
-    tile = cuda.shared.array(16, float32)
-    i, thread = cuda.grid(1), cuda.threadIdx.x
-    total = float32(0)
-    for first in range(0, 32, 16):
-        tile[thread] = values[first + thread]  # here
-        cuda.syncthreads()
-        for k in range(16):
-            total += tile[k]
-    out[i] = total
 
 
 @wrong(1, (8, 8), lambda: (ints((8, 8), 2), 3), "race")
@@ -139,7 +85,11 @@ def heat_with_a_barrier_of_the_block(a, b, steps):
 
 
 @wrong(
-    1, 64, lambda: (zeros(60, dtype=np.uint8), zeros(4, dtype=np.uint8), zeros(1)), "out-of-bounds"
+    1,
+    64,
+    lambda: (zeros(60, dtype=np.uint8), zeros(4, dtype=np.uint8), zeros(1)),
+    "out-of-bounds",
+    "text[60]",
 )
 def search_runs_past_the_text(text, word, count):
     i = cuda.grid(1)
@@ -152,25 +102,12 @@ def search_runs_past_the_text(text, word, count):
         cuda.atomic.add(count, 0, 1)
 
 
-@wrong(1, 16, lambda: (zeros(12, dtype=np.uint8), zeros(16, dtype=np.uint8), zeros(1)), "barrier")
-def barrier_for_those_on_the_diagonal(a, b, out):
-    table = cuda.shared.array((17, 17), int32)
-    j = cuda.threadIdx.x
-    table[0, j + 1] = j
-    for diagonal in range(a.size + b.size - 1):
-        if 0 <= diagonal - j < a.size:
-            table[diagonal - j + 1, j + 1] = 0
-            cuda.syncthreads()  # here
-    if j == 0:
-        out[0] = 1
-
-
 @wrong(
     1,
     12,
     lambda: (np.arange(12, dtype=np.int32), ints(30, 20), floats(30), empty(12)),
     "out-of-bounds",
-    "starts",
+    "starts[12]",
 )
 def sparse_rows_have_one_start_too_few(starts, columns, values, out):
     row = cuda.grid(1)
@@ -180,7 +117,7 @@ def sparse_rows_have_one_start_too_few(starts, columns, values, out):
     out[row] = total
 
 
-@wrong(1, 32, lambda: (floats(32), empty(1)), "barrier", "a shuffle waits")
+@wrong(1, 32, lambda: (floats(32), empty(1)), "barrier", "a shuffle waits", "before the branch")
 def shuffle_within_a_branch(values, out):
     lane = cuda.threadIdx.x
     total = values[lane]
@@ -217,37 +154,12 @@ def cholesky_with_one_barrier_per_column(a):
                 a[i, j] -= a[i, k] * a[j, k]  # here
 
 
-@wrong(2, 32, lambda: (floats(64), np.full(1, -9.0)), "race", "atomic")
-def maximum_by_comparing(values, out):
-    i = cuda.grid(1)
-    if values[i] > out[0]:
-        out[0] = values[i]  # here
-
-
 @wrong(1, 4, lambda: (zeros(1), zeros(1)), "race", "atomic.exch", never=("syncthreads",))
 def unlocked_by_a_plain_store(lock, total):
     while cuda.atomic.cas(lock, 0, 0, 1) != 0:
         pass
     total[0] += 1
     lock[0] = 0  # here
-
-
-@wrong(1, 2, lambda: (zeros(2), zeros(2)), "deadlock")
-def locks_in_two_orders(locks, out):
-    i = cuda.threadIdx.x
-    while cuda.atomic.cas(locks, i, 0, 1) != 0:
-        pass
-    cuda.syncthreads()
-    while cuda.atomic.cas(locks, 1 - i, 0, 1) != 0:  # here
-        pass
-    out[i] = 1
-
-
-@wrong(1, 32, lambda: (zeros(1), empty(32)), "deadlock")
-def a_flag_that_nobody_sets(flag, out):
-    while cuda.atomic.add(flag, 0, 0) == 0:  # here
-        pass
-    out[cuda.threadIdx.x] = 1
 
 
 @wrong(1, 32, lambda: (zeros(32),), "endless", budget=4000)
@@ -258,7 +170,7 @@ def collatz_with_a_slip(out):
         out[cuda.threadIdx.x] += 1
 
 
-@wrong(1, 32, lambda: (zeros(30),), "out-of-bounds")
+@wrong(1, 32, lambda: (zeros(30),), "out-of-bounds", "stack[4]")
 def stack_is_too_small(out):
     stack = cuda.local.array(4, int32)
     height = 0
@@ -279,24 +191,6 @@ def a_field_that_is_not_there(values, out):
 def complex_into_a_real_array(values, out):
     i = cuda.grid(1)
     out[i] = values[i] * 2  # here
-
-
-@wrong(1, 64, lambda: (floats(64), empty(64)), "race", never=("threadfence()",))
-def warps_without_a_barrier_between(values, out):
-    shared = cuda.shared.array(64, float32)
-    i = cuda.threadIdx.x
-    shared[i] = values[i]
-    cuda.syncwarp()
-    out[i] = shared[63 - i]  # here
-
-
-@wrong(3, 16, lambda: (ints(48, 4), zeros(4)), "race", never=("syncthreads",))
-def blocks_clear_what_others_count(values, counts):
-    i = cuda.grid(1)
-    if cuda.threadIdx.x < 4:
-        counts[cuda.threadIdx.x] = 0
-    cuda.syncthreads()
-    cuda.atomic.add(counts, values[i], 1)  # here
 
 
 @wrong(1, 32, lambda: (floats(32), np.zeros(1), zeros(1)), "race")
@@ -340,21 +234,6 @@ def variable_without_a_value_in_some_threads(values, out):
 
 
 # ---------------------------------------------------------------- threads that work together
-
-
-@wrong(2, 64, lambda: (floats(128),), "race", "syncthreads")
-def bitonic_sort_without_a_barrier(values):
-    tile = cuda.shared.array(64, float32)
-    t = cuda.threadIdx.x
-    tile[t] = values[cuda.grid(1)]
-    distance = 32
-    while distance:
-        other = t ^ distance
-        if other > t and tile[t] > tile[other]:  # here
-            tile[t], tile[other] = tile[other], tile[t]
-        distance >>= 1
-    cuda.syncthreads()
-    values[cuda.grid(1)] = tile[t]
 
 
 @wrong(1, (4, 4, 2), lambda: (floats(32).reshape(2, 4, 4), empty(2, 4, 4)), "uninitialised", "tile")

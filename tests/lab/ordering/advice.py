@@ -65,6 +65,7 @@ def load_before_a_shuffle(values, out):
 @wrong(
     (1, 1), (16, 16), lambda: (np.zeros((12, 10), np.float32), np.zeros((16, 16), np.float32)),
     "out-of-bounds", "Along axis 0 a guard stops such threads", never=(RETURN,),
+    also="uninitialised",
 )  # fmt: skip
 def guard_of_one_axis_only(values, out):
     tile = cuda.shared.array((16, 16), float32)
@@ -180,7 +181,12 @@ def slot_of_a_half(values, out):
 
 
 @wrong(
-    2, 32, lambda: (ints(64, 4), zeros(4)), "race", "leave out the store", never=("both atomic",)
+    2,
+    32,
+    lambda: (ints(64, 4), zeros(4)),
+    "race",
+    "leave out the store",
+    never=("both atomic", "syncthreads"),
 )
 def counts_that_each_block_clears(values, counts):
     thread = cuda.threadIdx.x
@@ -334,7 +340,14 @@ def best_and_where_in_one_array(values, out):
         out[1] = i
 
 
-@wrong(4, 16, lambda: (ints(64, 99), np.full(1, 99, np.int32)), "race", "cuda.atomic.min(best, 0")
+@wrong(
+    4,
+    16,
+    lambda: (ints(64, 99), np.full(1, 99, np.int32)),
+    "race",
+    "cuda.atomic.min(best, 0",
+    never=("syncthreads",),
+)
 def only_the_best(values, best):
     i = cuda.grid(1)
     if values[i] < best[0]:
@@ -351,7 +364,8 @@ def first_come(values, done, winner):
 
 @wrong(
     1, 32, lambda: (ints(32, 9), zeros(1), zeros(32)), "race",
-    "cuda.atomic.add(count, 0, 1)", "returns what was there before", never=("syncthreads",),
+    "cuda.atomic.add(count, 0, 1) is one step, and returns what was there before",
+    never=("syncthreads",),
 )  # fmt: skip
 def place_that_others_get_too(values, count, out):
     i = cuda.grid(1)

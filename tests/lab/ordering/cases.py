@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+from numba import cuda
 
 
 @dataclass
@@ -12,7 +13,8 @@ class Case:
 
     arguments: makes them anew. expected: for right kernels, a function of fresh arguments that
     returns a dict of argument number -> array. kind, words, never: for wrong ones, the kind of
-    finding on the line that says `# here`, words of its message, and words that must not be in it.
+    finding on the line that says `# here`, words of its message, and words that must not be in it;
+    the message names the line that says `# there`, if one does. also: the kind of what follows.
     """
 
     kernel: Callable
@@ -23,7 +25,28 @@ class Case:
     kind: str = ""
     words: tuple = ()
     never: tuple = ()
+    also: str = ""
     options: dict = field(default_factory=dict)
+
+
+def decorators(kernels):
+    """`right` and `wrong`: each adds the kernel that it decorates to a dict, by its name."""
+
+    def added(*launch, **says):
+        def add(function):
+            case = kernels[function.__name__] = Case(cuda.jit(function), *launch, **says)
+            return case.kernel
+
+        return add
+
+    def right(grid, block, arguments, expected, **options):
+        return added(grid, block, arguments, expected, options=options)
+
+    def wrong(grid, block, arguments, kind, *words, never=(), also="", **options):
+        says = {"kind": kind, "words": words, "never": never, "also": also}
+        return added(grid, block, arguments, **says, options=options)
+
+    return right, wrong
 
 
 def floats(n, seed=0):

@@ -5,20 +5,10 @@ import math
 import numpy as np
 from numba import cuda, float32, int32, uint32
 
-from tests.lab.ordering.cases import Case, floats, ints, zeros
+from tests.lab.ordering.cases import decorators, floats, ints, zeros
 
 RIGHT = {}
-
-
-def right(grid, block, arguments, expected, **options):
-    """Add a kernel to `RIGHT`."""
-
-    def add(function):
-        name = function.__name__
-        RIGHT[name] = Case(cuda.jit(function), grid, block, arguments, expected, options=options)
-        return RIGHT[name].kernel
-
-    return add
+right, _ = decorators(RIGHT)
 
 
 # ---------------------------------------------------------------- loops that only compute
@@ -450,7 +440,10 @@ def breadth_first_search(following, level):
         depth += 1
 
 
-@right(2, 32, lambda: (zeros(64), zeros(64)), lambda a, out: {1: np.full(64, 63)})
+@right(
+    2, 32, lambda: (zeros(64), zeros(64)), lambda a, out: {1: np.full(64, 63)},
+    schedule=["reverse", 1, 2],
+)  # fmt: skip
 def barrier_of_the_grid(values, out):
     i = cuda.grid(1)
     values[i] = i
@@ -466,6 +459,7 @@ def barrier_of_the_grid(values, out):
     64,
     lambda: (ints(128, 9), zeros(2)),
     lambda values, out: {1: values.reshape(2, 64).sum(axis=1)},
+    schedule=["reverse", 3],
 )
 def shuffles_then_shared(values, out):
     sums = cuda.shared.array(2, int32)

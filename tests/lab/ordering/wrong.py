@@ -3,23 +3,10 @@
 import numpy as np
 from numba import cuda, float32, int32, uint32
 
-from tests.lab.ordering.cases import Case, floats, ints, zeros
+from tests.lab.ordering.cases import decorators, floats, ints, zeros
 
 WRONG = {}
-
-
-def wrong(grid, block, arguments, kind, *words, never=(), **options):
-    """Add a kernel to `WRONG`."""
-
-    def add(function):
-        name = function.__name__
-        WRONG[name] = Case(
-            cuda.jit(function), grid, block, arguments,
-            kind=kind, words=words, never=never, options=options,
-        )  # fmt: skip
-        return WRONG[name].kernel
-
-    return add
+_, wrong = decorators(WRONG)
 
 
 # ---------------------------------------------------------------- order between blocks
@@ -124,8 +111,9 @@ def hand_over_without_a_fence(flags, data):
 
 
 @wrong(
-    2, 32, lambda: (zeros(64), zeros(64)), "race", "does not reach across", never=("syncthreads",)
-)
+    2, 32, lambda: (zeros(64), zeros(64)), "race", "does not reach across",
+    "of block 0", "of block 1", never=("syncthreads",),
+)  # fmt: skip
 def neighbour_of_another_block(values, out):
     i = cuda.grid(1)
     values[i] = i
@@ -216,6 +204,7 @@ def sum_within_a_block(values, total):
     lambda: (ints(64, 9), zeros(1)),
     "race",
     "read-modify-write",
+    "total[0]",
     "cuda.atomic.add",
     never=("syncthreads",),
 )
@@ -289,13 +278,13 @@ def threads_that_store_different_values(out):
     64,
     lambda: (floats(64), np.zeros(64, np.float32)),
     "race",
-    "put cuda.syncthreads() between them",
+    "put cuda.syncthreads() between them", "tile[63]", "thread 0 ", "thread 63 ",
     never=("second", "syncwarp"),
-)
+)  # fmt: skip
 def missing_barrier(values, out):
     tile = cuda.shared.array(64, float32)
     thread = cuda.threadIdx.x
-    tile[thread] = values[thread]
+    tile[thread] = values[thread]  # there
     out[thread] = tile[63 - thread]  # here
 
 
@@ -304,9 +293,8 @@ def missing_barrier(values, out):
     64,
     lambda: (floats(128), np.zeros(64, np.float32)),
     "race",
-    "next round of the loop",
-    "second cuda.syncthreads()",
-)
+    "next round of the loop", "second cuda.syncthreads()", "writes", "reads",
+)  # fmt: skip
 def missing_second_barrier(values, out):
     tile = cuda.shared.array(64, float32)
     thread = cuda.threadIdx.x
@@ -341,7 +329,10 @@ def reduction_without_a_barrier_in_its_loop(values, out):
         out[cuda.blockIdx.x] = partial[0]
 
 
-@wrong(1, 64, lambda: (ints(64, 9), zeros(64)), "race", never=("atomic", "syncwarp"))
+@wrong(
+    1, 64, lambda: (ints(64, 9), zeros(64)), "race", "in step", "syncthreads",
+    never=("atomic", "syncwarp"),
+)  # fmt: skip
 def scan_with_one_buffer(values, out):
     sums = cuda.shared.array(64, int32)
     thread = cuda.threadIdx.x
@@ -364,7 +355,10 @@ def race_under_a_guard(values):
         values[thread + 64 - 40] = values[thread + 1]  # here
 
 
-@wrong(1, 64, lambda: (zeros(64), zeros(64)), "race", "cuda.syncthreads()", never=("syncwarp",))
+@wrong(
+    1, 64, lambda: (zeros(64), zeros(64)), "race", "cuda.syncthreads()", "values[",
+    never=("syncwarp",),
+)  # fmt: skip
 def neighbour_in_a_warp_by_somebody_new(values, out):
     thread = cuda.threadIdx.x
     values[thread] = thread
@@ -378,7 +372,14 @@ def neighbour_in_a_warp_by_somebody_who_shuffles(values, out):
     out[thread] = values[thread ^ 1]  # here
 
 
-@wrong(1, 64, lambda: (zeros(64), zeros(64)), "race", "cuda.syncthreads()", never=("syncwarp()",))
+@wrong(
+    1,
+    64,
+    lambda: (zeros(64), zeros(64)),
+    "race",
+    "cuda.syncthreads()",
+    never=("syncwarp()", "fence"),
+)
 def syncwarp_where_a_block_has_to_meet(values, out):
     thread = cuda.threadIdx.x
     values[thread] = thread
@@ -404,18 +405,20 @@ def counter_read_before_all_have_counted(count, out):
     64,
     lambda: (floats(50), np.zeros(50, np.float32)),
     "barrier",
-    "has returned in line",
-    "in place of the `return`",
-)
+    "has returned in line", "thread 50 of block 0", "in place of the `return`",
+)  # fmt: skip
 def return_before_a_barrier(values, out):
     i = cuda.grid(1)
     if i >= values.shape[0]:
-        return
+        return  # there
     cuda.syncthreads()  # here
     out[i] = values[i]
 
 
-@wrong(1, 64, lambda: (zeros(64),), "barrier", "another way at the `if`", "out of the branch")
+@wrong(
+    1, 64, lambda: (zeros(64),), "barrier", "thread 32", "another way at the `if`",
+    "out of the branch",
+)  # fmt: skip
 def barrier_in_a_branch(out):
     if cuda.threadIdx.x < 32:
         cuda.syncthreads()  # here
@@ -493,7 +496,10 @@ def waits_while_its_block_is_at_a_barrier(flag, out):
     out[cuda.blockIdx.x] = 1
 
 
-@wrong(1, 32, lambda: (zeros(32),), "endless", "times", "each round", budget=300)
+@wrong(
+    1, 32, lambda: (zeros(32),), "endless", "n < 10", "times",
+    "each round is like the one before", budget=300,
+)  # fmt: skip
 def never_ends(out):
     n = 0
     while n < 10:  # here
@@ -508,7 +514,7 @@ def steps_over_its_end(out):
     out[cuda.threadIdx.x] = n
 
 
-@wrong(2, 32, lambda: (zeros(64),), "deadlock", "grid-wide barrier")
+@wrong(2, 32, lambda: (zeros(64),), "deadlock", "grid-wide barrier", "of block 1")
 def barrier_of_the_grid_for_one_block(out):
     if cuda.blockIdx.x == 0:
         cuda.cg.this_grid().sync()  # here
@@ -559,7 +565,13 @@ def two_dynamic_arrays_that_overlap(values, out):
 
 
 @wrong(
-    1, 16, lambda: (floats(16), np.zeros(16, np.float32)), "race", "first[15]", dynamic_shared=64
+    1,
+    16,
+    lambda: (floats(16), np.zeros(16, np.float32)),
+    "race",
+    "first[15]",
+    also="uninitialised",
+    dynamic_shared=64,
 )
 def dynamic_arrays_of_two_types_that_overlap(values, out):
     first = cuda.shared.array(0, float32)
@@ -610,7 +622,7 @@ def more_dynamic_memory_than_there_is(out):  # here
     out[cuda.threadIdx.x] = dynamic[cuda.threadIdx.x]
 
 
-@wrong(2, 32, lambda: (zeros(50), 50_000_000), "overflow", "int32", "int64")
+@wrong(2, 32, lambda: (zeros(50), 50_000_000), "overflow", "int32", "int64", also="out-of-bounds")
 def index_that_overflows(out, width):
     i = cuda.grid(1)
     place = int32(i * width)  # here

@@ -3,23 +3,17 @@
 import enum
 import linecache
 import math
-import operator
 from collections import namedtuple
 
 import numba
 import numba.cuda
 import numpy as np
 from numba import (
-    boolean,
-    complex64,
     cuda,
     float32,
     float64,
-    int8,
     int32,
-    int64,
     types,
-    uint8,
     uint32,
     uint64,
     void,
@@ -149,7 +143,7 @@ wrong(
     np.zeros(3, np.int64),
     kind="out-of-bounds",
     says="-1",
-    also="endless",
+    also="deadlock",
 )
 
 
@@ -463,15 +457,6 @@ def with_bits(x, out):
         out[i, 3] = cuda.brev(x[i])
 
 
-@cuda.jit
-def complex_roots(a, b, c, out):
-    i = cuda.grid(1)
-    if i < a.size:
-        disc = complex(b[i] * b[i] - 4 * a[i] * c[i], 0) ** 0.5
-        out[i, 0] = (-b[i] + disc) / (2 * a[i])
-        out[i, 1] = (-b[i] - disc) / (2 * a[i])
-
-
 def bit_reference(x):
     rows = []
     for v in x.tolist():
@@ -484,8 +469,6 @@ def bit_reference(x):
 
 f32 = unit.astype(np.float32)
 f16 = unit.astype(np.float16)
-a3, b3, c3 = random.uniform(0.5, 2, (3, 40))
-square = np.sqrt((b3 * b3 - 4 * a3 * c3).astype(complex))
 bit_values = random.integers(1, 2**32, 40).astype(np.uint32)
 right(
     with_libdevice,
@@ -515,16 +498,6 @@ right(
     out=np.hypot(np.sin(unit), np.maximum(unit[::-1], 0.25)) - 1,
 )
 right(with_bits, 2, 32, bit_values, np.zeros((40, 4), np.int64), out=bit_reference(bit_values))
-right(
-    complex_roots,
-    2,
-    32,
-    a3,
-    b3,
-    c3,
-    np.zeros((40, 2), complex),
-    out=np.stack([-b3 + square, -b3 - square], 1) / (2 * a3[:, None]),
-)
 
 
 # --- shapes and views
@@ -560,38 +533,6 @@ def slices_of_rows(a, b, out):
 
 
 @cuda.jit
-def dynamic_two_arrays(x, out):
-    """Two arrays in one piece of dynamic shared memory."""
-    n = cuda.blockDim.x
-    both = cuda.shared.array(0, float32)
-    first = both[:n]
-    second = both[n : 2 * n]
-    t = cuda.threadIdx.x
-    first[t] = x[t]
-    second[t] = x[t] * x[t]
-    cuda.syncthreads()
-    out[t] = first[n - 1 - t] + second[(t + 1) % n]
-
-
-@cuda.jit
-def dynamic_overlap(x, out):
-    t = cuda.threadIdx.x
-    first = cuda.shared.array(0, float32)
-    second = cuda.shared.array(0, int32)
-    first[t] = x[t]  # HERE
-    second[t] = t  # HERE
-    cuda.syncthreads()
-    out[t] = first[cuda.blockDim.x - 1 - t] + second[t]  # HERE
-
-
-@cuda.jit
-def negative_constant_index(x, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = x[-1] - x[i] + x[x.size - 1 - i]
-
-
-@cuda.jit
 def tuple_by_thread(out):
     t = cuda.threadIdx.x
     dx, dy = ((0, 1), (1, 0), (0, -1), (-1, 0))[t % 4]
@@ -621,26 +562,6 @@ right(
 )
 wide, tall = random.random((20, 12)), random.random((10, 20))
 right(slices_of_rows, 1, 32, wide, tall, np.zeros(20), out=(wide[:, 1:-1] * tall.T).sum(1))
-right(
-    dynamic_two_arrays,
-    1,
-    32,
-    f32[:32].copy(),
-    np.zeros(32, np.float32),
-    shared_bytes=256,
-    out=f32[:32][::-1] + np.roll(f32[:32] ** 2, -1),
-)
-wrong(
-    dynamic_overlap,
-    1,
-    32,
-    f32[:32].copy(),
-    np.zeros(32, np.float32),
-    shared_bytes=256,
-    kind="uninitialised",
-    says="begin at the first byte",
-)
-right(negative_constant_index, 2, 32, unit, np.zeros(50), out=unit[-1] - unit + unit[::-1])
 right(tuple_by_thread, 1, 16, np.zeros(16, np.int64), out=[1, 10, -1, -1000] * 4)
 right(
     fortran_order,
@@ -729,13 +650,6 @@ wrong(debug_assert, 2, 32, unit - 0.5, np.zeros(50), kind="raised")
 
 
 @cuda.jit
-def grid_too_small(x, out):  # HERE
-    i = cuda.grid(1)
-    if i < x.size:
-        out[i] = x[i]
-
-
-@cuda.jit
 def tiled_transpose(a, out):
     tile = cuda.shared.array((16, 17), float32)
     x, y = cuda.grid(2)
@@ -749,25 +663,6 @@ def tiled_transpose(a, out):
         out[y, x] = tile[tx, ty]
 
 
-@cuda.jit
-def tiled_transpose_guard_kept(a, out):
-    tile = cuda.shared.array((16, 17), float32)
-    x, y = cuda.grid(2)
-    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-    if y >= a.shape[0] or x >= a.shape[1]:
-        return  # HERE
-    tile[ty, tx] = a[y, x]
-    cuda.syncthreads()  # HERE
-    out[cuda.blockIdx.x * 16 + ty, cuda.blockIdx.y * 16 + tx] = tile[tx, ty]  # HERE
-
-
-@cuda.jit
-def accumulate_into_garbage(x, scratch):
-    i = cuda.grid(1)
-    if i < x.size:
-        scratch[i] += x[i]  # HERE
-
-
 sheet = random.random((37, 21)).astype(np.float32)
 right(
     tiled_transpose,
@@ -777,33 +672,6 @@ right(
     np.zeros((21, 37), np.float32),
     out=sheet.T,
     options={"expect_written": "out"},
-)
-wrong(
-    grid_too_small,
-    1,
-    32,
-    unit,
-    np.zeros(50),
-    kind="unwritten",
-    says="32",
-    options={"expect_written": "out"},
-)
-wrong(
-    tiled_transpose_guard_kept,
-    (2, 3),
-    (16, 16),
-    sheet,
-    np.zeros((21, 37), np.float32),
-    kind="barrier",
-)
-wrong(
-    accumulate_into_garbage,
-    2,
-    32,
-    unit,
-    np.zeros(50),
-    kind="uninitialised",
-    options={"uninitialised": "scratch"},
 )
 
 

@@ -1,11 +1,10 @@
 """Kernels that Numba does not compile, each for another reason."""
 
-import math
 import random as python_random
 
 import numba
 import numpy as np
-from numba import cuda, float32, float64, int32
+from numba import cuda, float64
 
 from tests.lab.strangers.case import wrong
 
@@ -131,17 +130,6 @@ def host_synchronize(x, out):
 
 
 @cuda.jit
-def unbound_type(x, out):
-    i = cuda.grid(1)
-    if i < x.size:
-        best = None
-        for k in range(3):
-            if best is None or x[k] > best:  # HERE
-                best = x[k]  # HERE
-        out[i] = best  # HERE
-
-
-@cuda.jit
 def changes_type(x, out):
     i = cuda.grid(1)
     v = 0
@@ -227,13 +215,6 @@ def comprehension(x, out):
 
 
 @cuda.jit
-def generator_sum(x, out):
-    i = cuda.grid(1)
-    if i < x.size:
-        out[i] = sum(x[k] for k in range(3))  # HERE
-
-
-@cuda.jit
 def atomic_on_int8(x, counts):
     i = cuda.grid(1)
     if i < x.size:
@@ -256,14 +237,6 @@ def unsigned_times(x, out):
 
 
 @cuda.jit
-def string_argument(x, mode, out):
-    i = cuda.grid(1)
-    if i < x.size:
-        if mode == "double":  # HERE
-            out[i] = x[i] * 2
-
-
-@cuda.jit
 def global_array_written(x):
     i = cuda.grid(1)
     if i < x.size:
@@ -281,13 +254,6 @@ def vote_of_truth(x, out):
     i = cuda.grid(1)
     if cuda.syncthreads_or(x[i % 40] > 0.5):  # HERE
         out[i % 40] = 1
-
-
-@cuda.jit
-def starred_call(x, out):
-    i = cuda.grid(1)
-    if i < x.size:
-        out[i] = max(*x)  # HERE
 
 
 @cuda.jit

@@ -41,19 +41,6 @@ def pareto_front(points, mutex, best):
 
 
 @cuda.jit
-def swarm_best_no_fence(value, mutex, best):
-    x = cuda.grid(1)
-    if x < value.size and cuda.threadIdx.x == 0:
-        v = value[x]
-        while cuda.atomic.cas(mutex, 0, 0, 1) != 0:
-            continue
-        if v < best[1]:  # HERE
-            best[0] = x  # HERE
-            best[1] = v  # HERE
-        cuda.atomic.exch(mutex, 0, 0)
-
-
-@cuda.jit
 def lock_let_go_plainly(value, mutex, best):
     if cuda.threadIdx.x == 0:
         while cuda.atomic.cas(mutex, 0, 0, 1) != 0:  # HERE
@@ -64,37 +51,7 @@ def lock_let_go_plainly(value, mutex, best):
         mutex[0] = 0  # HERE
 
 
-@cuda.jit
-def try_lock_per_thread(value, mutex, total):
-    """Every thread of a warp gets its turn: the section is inside of the loop."""
-    i = cuda.grid(1)
-    done = i >= value.size
-    while not done:
-        if cuda.atomic.cas(mutex, 0, 0, 1) == 0:
-            cuda.threadfence()
-            total[0] = total[0] + value[i]
-            cuda.threadfence()
-            cuda.atomic.exch(mutex, 0, 0)
-            done = True
-
-
-@cuda.jit
-def lock_never_released(value, mutex, total):
-    i = cuda.grid(1)
-    if i < value.size:
-        while cuda.atomic.cas(mutex, 0, 0, 1) != 0:  # HERE
-            pass
-        cuda.threadfence()
-        if value[i] < 0:
-            return
-        total[0] += value[i]
-        if value[i] > 1000:
-            cuda.threadfence()
-            cuda.atomic.exch(mutex, 0, 0)
-
-
 points = random.random(100)
-whole = random.integers(1, 9, 40)
 right(
     pareto_front,
     4,
@@ -104,40 +61,8 @@ right(
     np.zeros(2),
     best=[points.max(), points.argmax() // 32],
 )
-wrong(
-    swarm_best_no_fence,
-    4,
-    32,
-    points,
-    np.zeros(1, np.int32),
-    np.full(2, 9.0),
-    kind="race",
-    says="threadfence",
-    never="syncthreads",
-)
-wrong(
-    lock_let_go_plainly,
-    4,
-    32,
-    points,
-    np.zeros(1, np.int32),
-    np.zeros(1),
-    kind="race",
-    says="atomic",
-    never="syncthreads",
-)
-right(
-    try_lock_per_thread,
-    2,
-    32,
-    whole,
-    np.zeros(1, np.int32),
-    np.zeros(1, np.int64),
-    total=[whole.sum()],
-)
-wrong(
-    lock_never_released, 2, 32, whole, np.zeros(1, np.int32), np.zeros(1, np.int64), kind="deadlock"
-)
+locked = points, np.zeros(1, np.int32), np.zeros(1)
+wrong(lock_let_go_plainly, 4, 32, *locked, kind="race", says="atomic", never="syncthreads")
 
 
 @cuda.jit
@@ -175,15 +100,6 @@ def step_of_one_block(x, out):
         out[k] = out[k] + x[k]  # HERE
 
 
-@cuda.jit
-def stack_without_atomics(x, top, stack):
-    i = cuda.grid(1)
-    if i < x.size and x[i] > 0.5:
-        stack[top[0]] = i  # HERE
-        top[0] += 1  # HERE
-
-
-locked = points, np.zeros(1, np.int32), np.zeros(1)
 wrong(
     lock_without_atomics, 3, 32, *locked, kind="race", says="while cuda.atomic.cas(mutex, 0, 0, 1)"
 )
@@ -206,131 +122,18 @@ wrong(
     says="second one",
     never=("syncthreads() between", "change places"),
 )
-wrong(step_of_one_block, 4, 32, points, np.zeros(100), kind="race", says="gridsize")
 wrong(
-    stack_without_atomics,
+    step_of_one_block,
     4,
     32,
     points,
-    np.zeros(1, np.int64),
-    np.zeros(100, np.int64),
+    np.zeros(100),
     kind="race",
-    says="cuda.atomic.add(top, 0, 1) is one step, and returns what was there before",
-)
-
-
-# --- the last block that finishes sums up
-
-
-@cuda.jit
-def last_block_sums(data, partial, ticket, out):
-    s = cuda.shared.array(64, float64)
-    last = cuda.shared.array(1, int32)
-    t = cuda.threadIdx.x
-    i = cuda.grid(1)
-    s[t] = data[i] if i < data.size else 0.0
-    cuda.syncthreads()
-    step = 32
-    while step > 0:
-        if t < step:
-            s[t] += s[t + step]
-        cuda.syncthreads()
-        step //= 2
-    if t == 0:
-        partial[cuda.blockIdx.x] = s[0]
-        cuda.threadfence()
-        done = cuda.atomic.add(ticket, 0, 1)
-        last[0] = done == cuda.gridDim.x - 1
-    cuda.syncthreads()
-    if last[0]:
-        if t == 0:
-            total = 0.0
-            for b in range(cuda.gridDim.x):
-                total += partial[b]
-            out[0] = total
-            ticket[0] = 0
-
-
-@cuda.jit
-def last_block_block_fence(data, partial, ticket, out):
-    if cuda.threadIdx.x == 0:
-        partial[cuda.blockIdx.x] = data[cuda.blockIdx.x]  # HERE
-        cuda.threadfence_block()
-        if cuda.atomic.add(ticket, 0, 1) == cuda.gridDim.x - 1:
-            total = 0.0
-            for b in range(cuda.gridDim.x):
-                total += partial[b]  # HERE
-            out[0] = total
-
-
-right(
-    last_block_sums,
-    4,
-    64,
-    points,
-    np.zeros(4),
-    np.zeros(1, np.int32),
-    np.zeros(1),
-    out=[points.sum()],
-)
-wrong(
-    last_block_block_fence,
-    4,
-    32,
-    points,
-    np.zeros(4),
-    np.zeros(1, np.int32),
-    np.zeros(1),
-    kind="race",
-    says="threadfence()",
-    never="syncthreads",
+    says=("gridsize", "goes on by the threads of one block"),
 )
 
 
 # --- decoupled look-back: each block waits for the one before
-
-
-@cuda.jit
-def look_back(data, flags, sums, counter, out):
-    s = cuda.shared.array(32, int64)
-    mine = cuda.shared.array(2, int64)
-    t = cuda.threadIdx.x
-    if t == 0:
-        mine[0] = cuda.atomic.add(counter, 0, 1)
-    cuda.syncthreads()
-    b = mine[0]
-    i = b * 32 + t
-    s[t] = data[i] if i < data.size else 0
-    cuda.syncthreads()
-    if t == 0:
-        for k in range(1, 32):
-            s[k] += s[k - 1]
-        before = 0
-        if b > 0:
-            while cuda.atomic.add(flags, b - 1, 0) == 0:
-                pass
-            cuda.threadfence()
-            before = sums[b - 1]
-        sums[b] = before + s[31]
-        cuda.threadfence()
-        cuda.atomic.add(flags, b, 1)
-        mine[1] = before
-    cuda.syncthreads()
-    if i < data.size:
-        out[i] = mine[1] + s[t]
-
-
-@cuda.jit
-def look_back_without_fence(data, flags, sums):
-    b = cuda.blockIdx.x
-    if cuda.threadIdx.x == 0:
-        before = 0
-        if b > 0:
-            while cuda.atomic.add(flags, b - 1, 0) == 0:
-                pass
-            before = sums[b - 1]  # HERE
-        sums[b] = before + data[b]  # HERE
-        cuda.atomic.add(flags, b, 1)
 
 
 @cuda.jit
@@ -349,29 +152,6 @@ def look_back_plain_flag(data, flags, sums):
 
 
 amounts = random.integers(0, 50, 150)
-right(
-    look_back,
-    5,
-    32,
-    amounts,
-    np.zeros(5, np.int32),
-    np.zeros(5, np.int64),
-    np.zeros(1, np.int32),
-    np.zeros(150, np.int64),
-    out=amounts.cumsum(),
-    native=False,
-)
-wrong(
-    look_back_without_fence,
-    5,
-    32,
-    amounts,
-    np.zeros(5, np.int32),
-    np.zeros(5, np.int64),
-    kind="race",
-    says="threadfence",
-    never="syncthreads",
-)
 wrong(
     look_back_plain_flag,
     5,
@@ -389,51 +169,6 @@ wrong(
 
 
 @cuda.jit
-def persistent_collatz(numbers, head, steps):
-    while True:
-        w = cuda.atomic.add(head, 0, 1)
-        if w >= numbers.size:
-            break
-        n = numbers[w]
-        c = 0
-        while n != 1:
-            n = n // 2 if n % 2 == 0 else 3 * n + 1
-            c += 1
-        steps[w] = c
-
-
-@cuda.jit
-def persistent_blocks(numbers, head, out):
-    job = cuda.shared.array(1, int32)
-    t = cuda.threadIdx.x
-    while True:
-        if t == 0:
-            job[0] = cuda.atomic.add(head, 0, 1)
-        cuda.syncthreads()
-        j = job[0]
-        cuda.syncthreads()
-        if j >= numbers.shape[0]:
-            return
-        if t < numbers.shape[1]:
-            out[j, t] = numbers[j, t] * 2
-
-
-@cuda.jit
-def persistent_blocks_one_barrier(numbers, head, out):
-    job = cuda.shared.array(1, int32)
-    t = cuda.threadIdx.x
-    while True:
-        if t == 0:
-            job[0] = cuda.atomic.add(head, 0, 1)  # HERE
-        cuda.syncthreads()
-        j = job[0]  # HERE
-        if j >= numbers.shape[0]:
-            return
-        if t < numbers.shape[1]:
-            out[j, t] = numbers[j, t] * 2
-
-
-@cuda.jit
 def queue_plain_head(numbers, head, steps):
     while head[0] < numbers.size:  # HERE
         w = head[0]  # HERE
@@ -442,35 +177,6 @@ def queue_plain_head(numbers, head, steps):
             steps[w] = numbers[w]  # HERE
 
 
-def collatz(n):
-    count = 0
-    while n != 1:
-        n = n // 2 if n % 2 == 0 else 3 * n + 1
-        count += 1
-    return count
-
-
-matrix = random.random((13, 40))
-right(
-    persistent_collatz,
-    2,
-    32,
-    np.arange(1, 151),
-    np.zeros(1, np.int64),
-    np.zeros(150, np.int32),
-    steps=[collatz(int(n)) for n in range(1, 151)],
-)
-right(persistent_blocks, 3, 64, matrix, np.zeros(1, np.int32), np.zeros((13, 40)), out=2 * matrix)
-wrong(
-    persistent_blocks_one_barrier,
-    3,
-    64,
-    matrix,
-    np.zeros(1, np.int32),
-    np.zeros((13, 40)),
-    kind="race",
-    says="second",
-)
 wrong(
     queue_plain_head,
     2,
@@ -546,24 +252,6 @@ wrong(ring_buffer_no_fence, 1, 64, items, np.zeros(21, np.int64), kind="race", s
 
 
 @cuda.jit
-def power_iteration(a, x, y, norm, rounds):
-    grid = cuda.cg.this_grid()
-    i = cuda.grid(1)
-    n = a.shape[0]
-    for r in range(rounds):
-        if i < n:
-            acc = 0.0
-            for j in range(n):
-                acc += a[i, j] * x[j]
-            y[i] = acc
-            cuda.atomic.max(norm, r, abs(acc))
-        grid.sync()
-        if i < n:
-            x[i] = y[i] / norm[r]
-        grid.sync()
-
-
-@cuda.jit
 def power_iteration_one_sync(a, x, y, norm, rounds):
     grid = cuda.cg.this_grid()
     i = cuda.grid(1)
@@ -595,24 +283,6 @@ symmetric = random.random((40, 40))
 symmetric += symmetric.T
 
 
-def powers(a, x, rounds):
-    for _ in range(rounds):
-        y = a @ x
-        x = y / np.abs(y).max()
-    return x
-
-
-right(
-    power_iteration,
-    2,
-    32,
-    symmetric,
-    np.ones(40),
-    np.zeros(40),
-    np.zeros(5),
-    5,
-    x=powers(symmetric, np.ones(40), 5),
-)
 wrong(
     power_iteration_one_sync,
     2,
@@ -645,23 +315,6 @@ def aggregated_counter(data, counts):
 
 
 @cuda.jit
-def leader_counts_all(data, counts):
-    i = cuda.grid(1)
-    mask = cuda.ballot_sync(0xFFFFFFFF, i < data.size and data[i] > 0)
-    if cuda.threadIdx.x % 32 == 0:
-        counts[0] += cuda.popc(mask)  # HERE
-
-
-@cuda.jit
-def wrong_warp_for_mask(data, out):
-    s = cuda.shared.array(64, int32)
-    t = cuda.threadIdx.x
-    s[t] = data[t]  # HERE
-    cuda.syncwarp(0xFFFFFFFF)
-    out[t] = s[63 - t]  # HERE
-
-
-@cuda.jit
 def within_warp_transposed(data, out):
     tile = cuda.shared.array((2, 32, 33), float32)
     w = cuda.threadIdx.y
@@ -674,37 +327,9 @@ def within_warp_transposed(data, out):
         out[base + r, lane] = tile[w, lane, r]
 
 
-@cuda.jit
-def within_warp_unsynchronised(data, out):
-    buffer = cuda.shared.array(64, float32)
-    t = cuda.threadIdx.x
-    buffer[t] = data[t]  # HERE
-    out[t] = buffer[t ^ 1]  # HERE
-
-
 kinds = random.integers(0, 5, 90)
 squares = random.random((128, 32)).astype(np.float32)
 right(aggregated_counter, 3, 32, kinds, np.zeros(5, np.int32), counts=np.bincount(kinds))
-wrong(
-    leader_counts_all,
-    3,
-    32,
-    kinds,
-    np.zeros(5, np.int32),
-    kind="race",
-    says="atomic.add",
-    never="syncthreads",
-)
-wrong(
-    wrong_warp_for_mask,
-    1,
-    64,
-    np.arange(64),
-    np.zeros(64, np.int64),
-    kind="race",
-    says="syncthreads",
-    never="syncwarp() between",
-)
 right(
     within_warp_transposed,
     2,
@@ -712,9 +337,6 @@ right(
     squares,
     np.zeros_like(squares),
     out=squares.reshape(4, 32, 32).transpose(0, 2, 1).reshape(128, 32),
-)
-wrong(
-    within_warp_unsynchronised, 1, 64, squares[0].repeat(2), np.zeros(64, np.float32), kind="race"
 )
 
 
@@ -764,23 +386,7 @@ def barrier_in_both_branches(data, out):
     out[t] = s[63 - t]
 
 
-labels = np.arange(40)[::-1].copy()
-chain = np.maximum(np.arange(40) - 1, 0)
-right(
-    any_change,
-    1,
-    40,
-    np.arange(40, 0, -1),
-    np.minimum(np.arange(40) + 1, 39),
-    np.zeros(1, np.int64),
-    labels=np.ones(40),
-)
-wrong(
-    any_change_unshared_decision,
-    1,
-    40,
-    np.arange(40, 0, -1),
-    np.minimum(np.arange(40) + 1, 39),
-    kind="barrier",
-)
+path = np.arange(40, 0, -1), np.minimum(np.arange(40) + 1, 39)
+right(any_change, 1, 40, *path, np.zeros(1, np.int64), labels=np.ones(40))
+wrong(any_change_unshared_decision, 1, 40, *path, kind="barrier")
 wrong(barrier_in_both_branches, 1, 64, points[:64], np.zeros(64), kind="barrier")
