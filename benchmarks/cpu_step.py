@@ -16,10 +16,8 @@ an allocator told to keep its memory, and the loss through `torch.compile` (need
 The peak is measured in the threads that train: chains of multiply-adds in the first-level cache.
 """
 
-import argparse
 import ctypes
 import importlib.util
-import json
 import math
 import multiprocessing
 import os
@@ -31,7 +29,7 @@ import numba
 import numpy as np
 from numba import float32
 
-from benchmarks.machine import RESULTS, description
+from benchmarks.machine import parser_of, save
 from kernels.config import (
     COLOURS,
     ENCODED,
@@ -238,7 +236,7 @@ def row_of(threads, theirs, windows, steps):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--windows", type=int, default=12, help="of each (default: 12)")
     parser.add_argument("--steps", type=int, default=10, help="steps per window (default: 10)")
     counts = [1 << i for i in range(numba.config.NUMBA_NUM_THREADS.bit_length())]
@@ -247,7 +245,6 @@ def main():
     )
     parser.add_argument("--eager", action="store_true", help="PyTorch without torch.compile")
     parser.add_argument("--alone", action="store_true", help="ours only, without PyTorch")
-    parser.add_argument("--save", metavar="NAME", help="write results/NAME.json")
     options = parser.parse_args()
 
     multiprocessing.set_start_method("spawn")
@@ -263,9 +260,7 @@ def main():
         print("{threads:2} threads: {us_per_step:5.0f} us per step, {scales:.2f} times as fast; "
               "the peak {peak_scales:.2f} ({of_the_peak:.0%} of it); PyTorch {pytorch_us:.0f} us, "
               "{pytorch_over_ours:.2f} times as long".format(**row), flush=True)  # fmt: skip
-        if options.save:
-            result = {**description(), "rows": rows}
-            (RESULTS / f"{options.save}.json").write_text(json.dumps(result, indent=1) + "\n")
+        save(options.save, rows=rows)
     if theirs:
         theirs.send(0)
     for process in multiprocessing.active_children():

@@ -12,7 +12,6 @@ does not learn as well does other work. PyTorch and JAX, where they are installe
 processes of their own (`benchmarks.part_two_peers`, `benchmarks.part_two_jax`).
 """
 
-import argparse
 import importlib
 import importlib.util
 import itertools
@@ -26,7 +25,7 @@ import time
 import numpy as np
 
 from benchmarks.gpu_step import COMMAND_BUFFERS
-from benchmarks.machine import RESULTS, description
+from benchmarks.machine import parser_of, require_gpu, save
 from kernels.classifier import fused as fused_classifier
 from kernels.classifier.network import first_rows, initial_parameters, new_network
 from kernels.classifier.training import classify, train_epoch
@@ -38,7 +37,6 @@ from kernels.inline.fused import launch_learn_by_warps
 from kernels.inline.model import LearningSteps, Stages, make_arrays
 from kernels.siren.fused import FusedSiren
 from kernels.siren.network import Siren
-from kernels.training.devices import why_no_gpu
 from lessons.capstones.device import cuda_device
 
 LAKE = "images/lake.png"
@@ -271,14 +269,11 @@ def ratios(rows):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--save", metavar="NAME", help="write results/NAME.json")
+    parser = parser_of(__doc__)
     parser.add_argument("--only", choices=STEPS, help="one training (default: all)")
     parser.add_argument("--no-peers", action="store_true", help="without PyTorch and JAX")
     options = parser.parse_args()
-    obstacle = why_no_gpu()
-    if obstacle:
-        sys.exit(f"error: this is measured on a GPU, but {obstacle}")
+    require_gpu()
     names = [options.only] if options.only else list(STEPS)
     rows, device = [], cuda_device()
     checked = differences([name for name in names if name in FUSED], device)
@@ -297,9 +292,7 @@ def main():
     for name, others in found.items():
         words = ", ".join(f"{way} {ratio:.2f}" for way, ratio in others.items())
         print(f"{name}: times as long as our fastest: {words}")
-    if options.save:
-        result = {**description(), "rows": rows, "ratios": found, "differences": checked}
-        (RESULTS / f"{options.save}.json").write_text(json.dumps(result, indent=1) + "\n")
+    save(options.save, rows=rows, ratios=found, differences=checked)
 
 
 if __name__ == "__main__":
