@@ -212,7 +212,7 @@ def smaller_input(case: Case, sizes: dict[str, int]) -> Told:
 
 def mended(case: Case, text: bytes, path: Path, workers: WorkerPool) -> Result:
     """Run a mended file as a student's file is graded: in a worker, on inputs drawn anew."""
-    gathered = Gathered(case.subject.module, case.subject.launch, case.constants, {})
+    gathered = Gathered(case.subject.module, case.subject.launch, case.constants)
     parts = [
         Part(module.replace(".", "/") + ".py", sorted({*file.functions} & {*gathered.functions}))
         for module, file in gathered.files.items()
