@@ -10,8 +10,8 @@ figure is the median. Ours is in one process for each number of threads, PyTorch
 in one their thread pools get in each other's way. Before ours there is a pause, since PyTorch's
 threads spin for a while after their work.
 PyTorch runs in the fastest way we found: fused Adam, the layout its kernels like best, no padding,
-an allocator told to keep its memory, and the loss through `torch.compile` (needs a C++ compiler;
---eager does without).
+an allocator told to keep its memory, and the loss through `torch.compile`, which needs a C++
+compiler.
 
 The peak is measured in the threads that train: chains of multiply-adds in the first-level cache.
 """
@@ -64,7 +64,7 @@ def ours(image, config):
     return run
 
 
-def pytorch(image, config, compiled):
+def pytorch(image, config):
     import torch
     from torch.nn import functional
 
@@ -102,6 +102,7 @@ def pytorch(image, config, compiled):
         )
         return sampled[0, :, 0].T  # (B, 3)
 
+    @torch.compile
     def loss_of(uv):
         with torch.no_grad():
             target = sample(target_image, uv)
@@ -115,8 +116,6 @@ def pytorch(image, config, compiled):
             hidden = torch.relu(functional.linear(hidden, matrix))
         rgb = torch.sigmoid(functional.linear(hidden, matrices[-1]))
         return functional.mse_loss(rgb, target)
-
-    loss_of = torch.compile(loss_of) if compiled else loss_of
 
     def run(steps):
         for _ in range(steps):
@@ -177,7 +176,7 @@ def work_of_ours(pipe, threads):
         pipe.send((seconds_of(run, steps) / steps * 1e6, peak_gflops(threads)))
 
 
-def work_of_pytorch(pipe, eager):
+def work_of_pytorch(pipe, _):
     """The same without a peak, for each number of threads that it is sent; steps end with 0."""
     # Our modules ask threads to sleep while they wait; PyTorch is faster when they spin.
     os.environ.pop("OMP_WAIT_POLICY", None)
@@ -187,7 +186,7 @@ def work_of_pytorch(pipe, eager):
     while threads := pipe.recv():
         torch.set_num_threads(threads)
         torch._dynamo.reset()  # what was compiled knows how many threads it has
-        run = pytorch(load_image(LAKE), Config(), compiled=not eager)
+        run = pytorch(load_image(LAKE), Config())
         run(WARM_UP)
         pipe.send("ready")
         while steps := pipe.recv():
@@ -243,13 +242,11 @@ def main():
     parser.add_argument(
         "--threads", type=int, nargs="+", default=counts, help="default: 1, 2, 4, ... of the cores"
     )
-    parser.add_argument("--eager", action="store_true", help="PyTorch without torch.compile")
-    parser.add_argument("--alone", action="store_true", help="ours only, without PyTorch")
     options = parser.parse_args()
 
     multiprocessing.set_start_method("spawn")
-    alone = options.alone or importlib.util.find_spec("torch") is None
-    theirs = None if alone else start_process(work_of_pytorch, options.eager)
+    has_torch = importlib.util.find_spec("torch") is not None
+    theirs = start_process(work_of_pytorch, None) if has_torch else None
     rows = []
     for threads in options.threads:
         row = row_of(threads, theirs, options.windows, options.steps)

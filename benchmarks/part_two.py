@@ -54,7 +54,6 @@ PEERS = (
     ("JAX, buffers", "jax", "benchmarks.part_two_jax", COMMAND_BUFFERS),
 )
 PEER_SECONDS = 100  # for each
-FUSED = tuple(STEPS)  # what has fused kernels: all
 CHECKED_PASSES = 4  # in which they are compared with the readable ones
 # Of how far the parameters have moved, in the mean. Adam moves a weight by as much as ever if its
 # gradient is nearly zero, where another order of the sums decides which way.
@@ -216,9 +215,9 @@ def differences(names, device):
 def our_rows(names, device):
     """One row for each training and way."""
     ways = {"one by one": device._replace(records=False), "graph": device}
+    ways["fused"] = device._replace(fused=True)
     for name in names:
-        fused = {"fused": device._replace(fused=True)} if name in FUSED else {}
-        for way, where in (ways | fused).items():
+        for way, where in ways.items():
             yield {"way": way, **ours(name, where)}
 
 
@@ -261,9 +260,8 @@ def ratios(rows):
     times = {(row["training"], row["way"]): row.get("us_per_step") for row in rows}
     found = {}
     for (name, way), value in times.items():
-        fastest = "fused" if name in FUSED else "graph"
-        ours = times.get((name, fastest))
-        if way != fastest and ours and value:
+        ours = times.get((name, "fused"))
+        if way != "fused" and ours and value:
             found.setdefault(name, {})[way] = value / ours
     return found
 
@@ -271,21 +269,17 @@ def ratios(rows):
 def main():
     parser = parser_of(__doc__)
     parser.add_argument("--only", choices=STEPS, help="one training (default: all)")
-    parser.add_argument("--no-peers", action="store_true", help="without PyTorch and JAX")
     options = parser.parse_args()
     require_gpu()
     names = [options.only] if options.only else list(STEPS)
     rows, device = [], cuda_device()
-    checked = differences([name for name in names if name in FUSED], device)
+    checked = differences(names, device)
     for name, difference in checked.items():
         print(f"{name}: fused, {difference:.1e} of the way from the readable kernels", flush=True)
     wrong = [name for name, difference in checked.items() if not difference < LARGEST_DIFFERENCE]
     if wrong:
         sys.exit(f"error: fused kernels that compute something else: {', '.join(wrong)}")
-    for row in our_rows(names, device):
-        show(row)
-        rows.append(row)
-    for row in [] if options.no_peers else peer_rows(names):
+    for row in itertools.chain(our_rows(names, device), peer_rows(names)):
         show(row)
         rows.append(row)
     found = ratios(rows)
