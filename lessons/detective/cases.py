@@ -158,28 +158,25 @@ def disguised(subject: Subject, seed: str) -> Case:
     return Case(*given, text, text, (), frozenset(), None)
 
 
-def shown(right: Case, text: str, cause: str, kind: str) -> Iterator[Case]:
-    """The case of a broken text, if a run shows that it is of this kind."""
-    ran = right.run(text)
-    told = kinds_of(ran, cause)
-    if told and told[0] == kind:
-        finding = ran.findings[0] if ran.findings else None
-        lines = breaks.changed_lines(right.right, text)
-        if finding is not None and finding.file == FILE:
-            lines |= {finding.line, finding.other_line or finding.line}
-        yield right._replace(wrong=text, kinds=told, lines=frozenset(lines), finding=finding)
-
-
 def broken(
     right: Case, kind: str, everything: list[breaks.Break], source: Source
 ) -> Iterator[Case]:
-    """Cases of one kind."""
+    """Cases of broken texts of which a run shows that they are of this kind."""
     fit = [one for one in everything if one.cause in CAUSES.get(kind, (kind,))]
     fit.sort(key=lambda one: one.cause == breaks.INDEX)  # a slip of an index comes last
     for one in fit[:MOST_RUNS]:
         text = breaks.broken_text(source, one)
-        if text is not None:
-            yield from shown(right, text, one.cause, kind)
+        if text is None:
+            continue
+        ran = right.run(text)
+        kinds = kinds_of(ran, one.cause)
+        if kind not in kinds[:1]:
+            continue
+        finding = ran.findings[0] if ran.findings else None
+        lines = breaks.changed_lines(right.right, text)
+        if finding is not None and finding.file == FILE:
+            lines |= {finding.line, finding.other_line or finding.line}
+        yield right._replace(wrong=text, kinds=kinds, lines=frozenset(lines), finding=finding)
 
 
 assert {kind for kinds in LEVELS.values() for kind in kinds} == set(KINDS)
