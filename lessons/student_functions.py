@@ -45,9 +45,11 @@ def failures_of(chosen: Iterable[Lesson]) -> dict[str, str]:
     waiting = [one for one in chosen if not (progress.is_done(one) and progress.is_current(one))]
     checks = [(lesson, check) for lesson in waiting for check in lesson.main_checks]
     failures: dict[str, str] = {}
-    workers = WorkerPool()
-    bar = tqdm(checks, "checking your lessons", leave=False, disable=not sys.stderr.isatty())
-    try:
+    quiet = not sys.stderr.isatty()
+    with (
+        WorkerPool() as workers,
+        tqdm(checks, "checking your lessons", leave=False, disable=quiet) as bar,
+    ):
         for lesson, check in bar:
             if lesson.number in failures:
                 continue
@@ -60,9 +62,6 @@ def failures_of(chosen: Iterable[Lesson]) -> dict[str, str]:
                     f"{lesson.name} does not pass its check {check.name} ({result.diagnosis}); "
                     f"see python -m lessons check {lesson.number}"
                 )
-    finally:
-        bar.close()
-        workers.stop()
     return failures
 
 
