@@ -127,7 +127,7 @@ def train(options: argparse.Namespace) -> int:
             trainer.compile()
         return trainer
 
-    with run_folder.in_use(results.planned), results:
+    with run_folder.in_use(results.planned, [image_path]), results:
         say(chosen.explanation)
         trainer = patiently("compiling", ready_trainer, options.quiet)
         timings.end_of("compiling")

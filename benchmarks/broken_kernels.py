@@ -268,17 +268,12 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
     parser.add_argument("--seconds", type=float, default=450, help="for all tools together")
     parser.add_argument("--save", help="write benchmarks/results/SAVE.json, or this path")
-    parser.add_argument("--outcomes", type=Path, help="write what came of each line")
     options = parser.parse_args()
     lines = options.file.read_text(encoding="utf-8").splitlines()
     records = sample(list(map(json.loads, lines)), options.wrong, options.right, options.seed)
     results, refused = compare(records, options.tools, options.jobs, options.seconds)
     rows = table(records, results)
     print("\n".join(markdown(rows, results)))
-    if options.outcomes:
-        names = [one["name"] for one in records]
-        told = {tool: dict(zip(names, each, strict=True)) for tool, each in results.items()}
-        options.outcomes.write_text(json.dumps(told, indent=0), encoding="utf-8")
     if options.save:
         path = RESULTS / Path(options.save).with_suffix(".json")
         saved = {"machine": description(), "refused": refused, "kinds": rows}

@@ -9,19 +9,16 @@ rounds is what one costs, whatever a launch costs. `--constants` turns what was 
 `lessons/lab/simulator/foretell/gpus/h200.json`, and prints it.
 """
 
-import argparse
 import json
-import sys
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numba import cuda, float32, int32, int64, uint32
 
-from benchmarks.graph_time import microseconds
-from benchmarks.machine import RESULTS, description, text_of
+from benchmarks.graph_time import microseconds, start
+from benchmarks.machine import RESULTS, parser_of, require_gpu, save
 from kernels.fast.ptx import multiply_halves
-from kernels.training.devices import why_no_gpu
 
 GPUS = Path(__file__).parents[1] / "lessons" / "lab" / "simulator" / "foretell" / "gpus"
 WRITTEN_OUT = 16  # rounds of an inner loop that the compiler writes one after the other
@@ -246,10 +243,6 @@ def cases(processors):
         yield f"barrier {blocks // one} {threads}", meet, blocks, threads, (out, 500), 1
 
 
-def start(kernel, grid, block, arguments, stream):
-    kernel[grid, block, stream](*arguments)
-
-
 def measured():
     device = cuda.get_current_device()
     processors = device.MULTIPROCESSOR_COUNT
@@ -322,8 +315,7 @@ def constants_of(result):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--save", metavar="NAME", help="write results/NAME.json")
+    parser = parser_of(__doc__)
     parser.add_argument("--constants", metavar="NAME", help="of results/NAME.json, for the lab")
     parser.add_argument("--gpu", default="H200", help="what it is called there (default: H200)")
     options = parser.parse_args()
@@ -333,13 +325,9 @@ def main():
         (GPUS / f"{options.gpu.lower()}.json").write_text(text)
         print(text)
         return
-    obstacle = why_no_gpu()
-    if obstacle:
-        sys.exit(f"error: this is measured on a GPU, but {obstacle}")
+    require_gpu()
     facts, rows = measured()
-    if options.save:
-        result = {**description(), **facts, "rows": rows}
-        (RESULTS / f"{options.save}.json").write_text(text_of(result))
+    save(options.save, **facts, rows=rows)
 
 
 if __name__ == "__main__":

@@ -11,19 +11,16 @@ tiny-cuda-nn is a program of its own, which `benchmarks/README.md` says how to b
 print "us per step" and "PSNR". Then `benchmarks.part_two` trains the rest, saved as NAME-part-two.
 """
 
-import argparse
 import importlib.util
-import json
 import re
 import subprocess
 import sys
 
 from benchmarks.gpu_step import AS_GOOD, LAKE, OURS, PEERS, ours, peer
-from benchmarks.machine import RESULTS, description
+from benchmarks.machine import description, parser_of, require_gpu, save
 from kernels.config import Config
 from kernels.files.images import load_image
 from kernels.plumbing.errors import InputError
-from kernels.training.devices import why_no_gpu
 
 FOUR = 4  # channels per cell of the grid
 OURS_WITH_FOUR = ("tensor", "persistent", "persistent deterministic")
@@ -84,14 +81,11 @@ def verdict(row, fastest):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--steps", type=int, default=40_000, help="of each run (default: 40,000)")
     parser.add_argument("--tiny-cuda-nn", metavar="COMMAND", help="a program of it (default: none)")
-    parser.add_argument("--save", metavar="NAME", help="write results/NAME.json")
     options = parser.parse_args()
-    obstacle = why_no_gpu()
-    if obstacle:
-        sys.exit(f"error: this compares on a GPU, but {obstacle}")
+    require_gpu()
     rows = list(our_rows(OURS, options.steps, Config.channels))
     rows += our_rows(OURS_WITH_FOUR, options.steps, FOUR)
     if not rows:
@@ -110,13 +104,11 @@ def main():
             f"{name:28} {row['channels']} channels {time_of(row):9.2f} us  "
             f"{row['psnr_db']:6.2f} dB  {verdict(row, fastest)}"
         )
-    if options.save:
-        for row in rows:
-            row["verdict"] = verdict(row, fastest)
-        result = {**description(), "steps": options.steps, "rows": rows}
-        (RESULTS / f"{options.save}.json").write_text(json.dumps(result, indent=1) + "\n")
-    save = ["--save", f"{options.save}-part-two"] if options.save else []
-    sys.exit(subprocess.run([sys.executable, "-m", "benchmarks.part_two", *save]).returncode)
+    for row in rows:
+        row["verdict"] = verdict(row, fastest)
+    save(options.save, steps=options.steps, rows=rows)
+    more = ["--save", f"{options.save}-part-two"] if options.save else []
+    sys.exit(subprocess.run([sys.executable, "-m", "benchmarks.part_two", *more]).returncode)
 
 
 if __name__ == "__main__":

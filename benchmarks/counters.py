@@ -6,13 +6,11 @@ The persistent kernel at the usual batch and at a large one, and how long each s
 once it runs. Clocks stay as they are, because a training is not slowed down for its reader either.
 """
 
-import argparse
-import json
 import re
 import subprocess
 import sys
 
-from benchmarks.machine import RESULTS, description
+from benchmarks.machine import parser_of, save
 
 METRICS = (
     "gpu__time_duration.sum",
@@ -74,17 +72,14 @@ def profile(backend, batch, steps):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--save", metavar="NAME", help="write results/NAME.json")
+    parser = parser_of(__doc__)
     options = parser.parse_args()
     rows = [row for case in CASES for row in profile(*case)]
     for row in rows:
         print(f"{row['backend']}, batch {row['batch']:,}: {row['kernel']}")
         for metric in METRICS:
             print(f"    {metric:78} {row.get(metric, float('nan')):16,.2f}")
-    if options.save:
-        result = {**description(), "rows": rows}
-        (RESULTS / f"{options.save}.json").write_text(json.dumps(result, indent=1) + "\n")
+    save(options.save, rows=rows)
 
 
 if __name__ == "__main__":

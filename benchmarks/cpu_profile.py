@@ -6,15 +6,13 @@ Block after block of 512 samples, at the points that a step draws: what stays in
 training stays there. The peak of the network's arithmetic is that of `benchmarks.cpu_step`.
 """
 
-import argparse
-import json
 from functools import partial
 
 import numpy as np
 from numba import float32
 
 from benchmarks.cpu_step import LAKE, multiply_adds_per_sample, peak_gflops, seconds_of
-from benchmarks.machine import RESULTS, description
+from benchmarks.machine import parser_of, save
 from kernels.adam import bias_corrections
 from kernels.config import Config
 from kernels.cpu import step as cpu
@@ -93,8 +91,7 @@ def stage_times():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--save", metavar="NAME", help="write results/NAME.json")
+    parser = parser_of(__doc__)
     options = parser.parse_args()
     stages = stage_times()
     total = sum(stages.values())
@@ -104,9 +101,7 @@ def main():
     gflops = flops / (stages["forward"] + stages["backward"]) * 1e-3
     share = gflops / max(peak_gflops(1) for _ in range(15))
     print(f"network: {gflops:.1f} GFLOP/s, {share:.0%} of the peak")
-    if options.save:
-        result = {**description(), "stages_us": stages, "network_share": share}
-        (RESULTS / f"{options.save}.json").write_text(json.dumps(result, indent=1) + "\n")
+    save(options.save, stages_us=stages, network_share=share)
 
 
 if __name__ == "__main__":

@@ -10,16 +10,14 @@ figure is the median. Ours is in one process for each number of threads, PyTorch
 in one their thread pools get in each other's way. Before ours there is a pause, since PyTorch's
 threads spin for a while after their work.
 PyTorch runs in the fastest way we found: fused Adam, the layout its kernels like best, no padding,
-an allocator told to keep its memory, and the loss through `torch.compile` (needs a C++ compiler;
---eager does without).
+an allocator told to keep its memory, and the loss through `torch.compile`, which needs a C++
+compiler.
 
 The peak is measured in the threads that train: chains of multiply-adds in the first-level cache.
 """
 
-import argparse
 import ctypes
 import importlib.util
-import json
 import math
 import multiprocessing
 import os
@@ -31,7 +29,7 @@ import numba
 import numpy as np
 from numba import float32
 
-from benchmarks.machine import RESULTS, description
+from benchmarks.machine import parser_of, save
 from kernels.config import (
     COLOURS,
     ENCODED,
@@ -66,7 +64,7 @@ def ours(image, config):
     return run
 
 
-def pytorch(image, config, compiled):
+def pytorch(image, config):
     import torch
     from torch.nn import functional
 
@@ -104,6 +102,7 @@ def pytorch(image, config, compiled):
         )
         return sampled[0, :, 0].T  # (B, 3)
 
+    @torch.compile
     def loss_of(uv):
         with torch.no_grad():
             target = sample(target_image, uv)
@@ -117,8 +116,6 @@ def pytorch(image, config, compiled):
             hidden = torch.relu(functional.linear(hidden, matrix))
         rgb = torch.sigmoid(functional.linear(hidden, matrices[-1]))
         return functional.mse_loss(rgb, target)
-
-    loss_of = torch.compile(loss_of) if compiled else loss_of
 
     def run(steps):
         for _ in range(steps):
@@ -179,7 +176,7 @@ def work_of_ours(pipe, threads):
         pipe.send((seconds_of(run, steps) / steps * 1e6, peak_gflops(threads)))
 
 
-def work_of_pytorch(pipe, eager):
+def work_of_pytorch(pipe, _):
     """The same without a peak, for each number of threads that it is sent; steps end with 0."""
     # Our modules ask threads to sleep while they wait; PyTorch is faster when they spin.
     os.environ.pop("OMP_WAIT_POLICY", None)
@@ -189,7 +186,7 @@ def work_of_pytorch(pipe, eager):
     while threads := pipe.recv():
         torch.set_num_threads(threads)
         torch._dynamo.reset()  # what was compiled knows how many threads it has
-        run = pytorch(load_image(LAKE), Config(), compiled=not eager)
+        run = pytorch(load_image(LAKE), Config())
         run(WARM_UP)
         pipe.send("ready")
         while steps := pipe.recv():
@@ -238,21 +235,18 @@ def row_of(threads, theirs, windows, steps):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--windows", type=int, default=12, help="of each (default: 12)")
     parser.add_argument("--steps", type=int, default=10, help="steps per window (default: 10)")
     counts = [1 << i for i in range(numba.config.NUMBA_NUM_THREADS.bit_length())]
     parser.add_argument(
         "--threads", type=int, nargs="+", default=counts, help="default: 1, 2, 4, ... of the cores"
     )
-    parser.add_argument("--eager", action="store_true", help="PyTorch without torch.compile")
-    parser.add_argument("--alone", action="store_true", help="ours only, without PyTorch")
-    parser.add_argument("--save", metavar="NAME", help="write results/NAME.json")
     options = parser.parse_args()
 
     multiprocessing.set_start_method("spawn")
-    alone = options.alone or importlib.util.find_spec("torch") is None
-    theirs = None if alone else start_process(work_of_pytorch, options.eager)
+    has_torch = importlib.util.find_spec("torch") is not None
+    theirs = start_process(work_of_pytorch, None) if has_torch else None
     rows = []
     for threads in options.threads:
         row = row_of(threads, theirs, options.windows, options.steps)
@@ -263,9 +257,7 @@ def main():
         print("{threads:2} threads: {us_per_step:5.0f} us per step, {scales:.2f} times as fast; "
               "the peak {peak_scales:.2f} ({of_the_peak:.0%} of it); PyTorch {pytorch_us:.0f} us, "
               "{pytorch_over_ours:.2f} times as long".format(**row), flush=True)  # fmt: skip
-        if options.save:
-            result = {**description(), "rows": rows}
-            (RESULTS / f"{options.save}.json").write_text(json.dumps(result, indent=1) + "\n")
+        save(options.save, rows=rows)
     if theirs:
         theirs.send(0)
     for process in multiprocessing.active_children():

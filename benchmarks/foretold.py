@@ -370,7 +370,7 @@ def foretell(families, wanted):
 def measure(families, rows):
     from numba import cuda
 
-    from benchmarks.graph_time import microseconds
+    from benchmarks.graph_time import microseconds, start
 
     by_name = {row["name"]: row for row in rows}
     for _, name, kernel, grid, block, arguments, _ in cases(families):
@@ -379,10 +379,6 @@ def measure(families, rows):
         by_name[name] |= {"us": us, "spread": spread}
         row = by_name[name]
         print(f"{name:48} {us:10.2f} us, foretold {row['foretold_us']:10.2f}", flush=True)
-
-
-def start(kernel, grid, block, arguments, stream):
-    kernel[grid, block, stream](*arguments)
 
 
 def short(number):

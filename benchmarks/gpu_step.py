@@ -8,7 +8,6 @@ batches and Adam inside, compiling not. PSNR stands beside it: a peer that does 
 no peer, and each is in a process of its own.
 """
 
-import argparse
 import json
 import os
 import statistics
@@ -20,7 +19,7 @@ from functools import partial
 import numpy as np
 from numba import cuda
 
-from benchmarks.machine import RESULTS, description
+from benchmarks.machine import parser_of, save
 from kernels.config import Config
 from kernels.files.images import load_image
 from kernels.files.psnr import psnr
@@ -117,8 +116,7 @@ def quality(images, seeds, steps):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--save", metavar="NAME", help="write results/NAME.json")
+    parser = parser_of(__doc__)
     parser.add_argument("--steps", type=int, default=40_000, help="of each run (default: 40,000)")
     parser.add_argument("--photo", help="a second picture for the comparison of quality")
     parser.add_argument("--seeds", type=int, default=10, help="for quality (default: 10)")
@@ -126,12 +124,8 @@ def main():
     images = {"lake": load_image(LAKE)}
     if options.photo:
         images["photo"] = load_image(options.photo)
-    result = {
-        **description(), "steps": options.steps,
-        "quality": quality(images, options.seeds, options.steps),
-    }  # fmt: skip
-    if options.save:
-        (RESULTS / f"{options.save}.json").write_text(json.dumps(result, indent=1) + "\n")
+    rows = quality(images, options.seeds, options.steps)
+    save(options.save, steps=options.steps, quality=rows)
 
 
 if __name__ == "__main__":

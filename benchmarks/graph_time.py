@@ -1,7 +1,9 @@
-"""How long a launch takes on a GPU: many of it in a CUDA graph, again and again; the median."""
+"""How long it takes on a GPU: many launches in a CUDA graph, or one call of the host."""
 
 import statistics
 import time
+
+from numba import cuda
 
 from kernels.plumbing.recording import current_device, record
 
@@ -27,6 +29,10 @@ def microseconds(start):
     return statistics.median(parts), min(parts), max(parts)
 
 
+def start(kernel, grid, block, arguments, stream):
+    kernel[grid, block, stream](*arguments)
+
+
 def seconds_of(graph, stream, replays):
     """Per replay of the graph."""
     begin = time.perf_counter()
@@ -34,3 +40,16 @@ def seconds_of(graph, stream, replays):
         graph.launch(stream)
     stream.sync()
     return (time.perf_counter() - begin) / replays
+
+
+def best_of(run, rounds=3):
+    """Seconds of the fastest of several calls, after one that compiles."""
+    run()
+    times = []
+    for _ in range(rounds):
+        cuda.synchronize()
+        begin = time.perf_counter()
+        run()
+        cuda.synchronize()
+        times.append(time.perf_counter() - begin)
+    return min(times)

@@ -8,13 +8,12 @@ a process of its own; the time is that of `benchmarks.gpu_step`: wall clock arou
 synchronised, compiling not included.
 """
 
-import argparse
 import json
 import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.machine import RESULTS, description
+from benchmarks.machine import parser_of, save
 
 STEPS = 20_000
 TIMED = f"""
@@ -59,9 +58,8 @@ def measure(folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("folders", nargs="+", help="checkouts, named after their commits")
-    parser.add_argument("--save", metavar="NAME", help="write results/NAME.json")
     options = parser.parse_args()
     rows = []
     for folder in options.folders:
@@ -71,9 +69,7 @@ def main():
             "{local_bytes} bytes of local memory".format(**rows[-1]),
             flush=True,
         )
-    if options.save:
-        result = {**description(), "rows": rows}
-        (RESULTS / f"{options.save}.json").write_text(json.dumps(result, indent=1) + "\n")
+    save(options.save, rows=rows)
 
 
 if __name__ == "__main__":

@@ -22,16 +22,13 @@ import statistics
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numba import cuda, float32, int32
 
-from kernels.training.devices import cpu_name
-from kernels.training.results import versions
+from benchmarks.machine import parser_of, save
 
-RESULTS = Path(__file__).resolve().parent / "results"
 THREADS, TILE, INNER, BINS, ROUNDS = 256, 16, 64, 32, 600
 MILLION = 1 << 20
 
@@ -275,9 +272,8 @@ def compare(rounds):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--rounds", type=int, default=3, help="of each side (default: 3)")
-    parser.add_argument("--save", metavar="NAME", help="write benchmarks/results/NAME.json")
     parser.add_argument("--side", choices=SIDES, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.side:
@@ -303,17 +299,8 @@ def main():
         f"{MILLION:,} threads of checked saxpy: {million['seconds']:.2f} s, "
         f"{million['bytes'] / 1e9:.2f} GB"
     )
-    if options.save:
-        report = {
-            "date": time.strftime("%Y-%m-%d"),
-            "device": cpu_name(),
-            "versions": versions(),
-            "command": f"python -m benchmarks.lab_speed --save {options.save}",
-            "threads": {"simulators": SMALL, "native": LARGE},
-            "rows": rows,
-            "million_threads_of_saxpy": million,
-        }
-        (RESULTS / f"{options.save}.json").write_text(json.dumps(report, indent=2) + "\n")
+    threads = {"simulators": SMALL, "native": LARGE}
+    save(options.save, threads=threads, rows=rows, million_threads_of_saxpy=million)
 
 
 if __name__ == "__main__":

@@ -13,16 +13,14 @@ with TF32 and a fused optimiser; it is not asked to draw what it learns from.
 Both sides are CUDA graphs of many launches, so that no time of the host is in it.
 """
 
-import argparse
 import itertools
-import json
 import sys
 
 import numpy as np
 from numba import cuda
 
 from benchmarks.graph_time import microseconds
-from benchmarks.machine import RESULTS, description
+from benchmarks.machine import parser_of, require_gpu, save
 from benchmarks.part_two_peers import on_gpu
 from benchmarks.peers import seconds_per_step_in_graphs
 from kernels.attention import backward as lesson_backward
@@ -37,7 +35,6 @@ from kernels.neighbours import gradients as lesson_gradients
 from kernels.neighbours import learner
 from kernels.neighbours import tensor_cores as fast_convolution
 from kernels.neighbours.convolve import launch_convolve_tiled
-from kernels.training.devices import why_no_gpu
 from lessons.capstones.device import cuda_device
 
 BATCH, HEADS, TOKENS, WIDTH = 8, 8, 1024, 64
@@ -297,12 +294,8 @@ def training_rows(torch, name):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--save", metavar="NAME", help="write results/NAME.json")
-    options = parser.parse_args()
-    obstacle = why_no_gpu()
-    if obstacle:
-        sys.exit(f"error: this is measured on a GPU, but {obstacle}")
+    options = parser_of(__doc__).parse_args()
+    require_gpu()
     import torch  # what is compared with
 
     rows = []
@@ -312,9 +305,7 @@ def main():
         rows.append(row)
         error = f"{row['error']:.1e}" if "error" in row else ""
         print(f"{row['what']:12} {row['way']:34} {row['us']:9.1f} us {error}", flush=True)
-    if options.save:
-        result = {**description(), "rows": rows}
-        (RESULTS / f"{options.save}.json").write_text(json.dumps(result, indent=1) + "\n")
+    save(options.save, rows=rows)
 
 
 if __name__ == "__main__":

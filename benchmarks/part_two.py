@@ -12,7 +12,6 @@ does not learn as well does other work. PyTorch and JAX, where they are installe
 processes of their own (`benchmarks.part_two_peers`, `benchmarks.part_two_jax`).
 """
 
-import argparse
 import importlib
 import importlib.util
 import itertools
@@ -26,7 +25,7 @@ import time
 import numpy as np
 
 from benchmarks.gpu_step import COMMAND_BUFFERS
-from benchmarks.machine import RESULTS, description
+from benchmarks.machine import parser_of, require_gpu, save
 from kernels.classifier import fused as fused_classifier
 from kernels.classifier.network import first_rows, initial_parameters, new_network
 from kernels.classifier.training import classify, train_epoch
@@ -38,7 +37,6 @@ from kernels.inline.fused import launch_learn_by_warps
 from kernels.inline.model import LearningSteps, Stages, make_arrays
 from kernels.siren.fused import FusedSiren
 from kernels.siren.network import Siren
-from kernels.training.devices import why_no_gpu
 from lessons.capstones.device import cuda_device
 
 LAKE = "images/lake.png"
@@ -56,7 +54,6 @@ PEERS = (
     ("JAX, buffers", "jax", "benchmarks.part_two_jax", COMMAND_BUFFERS),
 )
 PEER_SECONDS = 100  # for each
-FUSED = tuple(STEPS)  # what has fused kernels: all
 CHECKED_PASSES = 4  # in which they are compared with the readable ones
 # Of how far the parameters have moved, in the mean. Adam moves a weight by as much as ever if its
 # gradient is nearly zero, where another order of the sums decides which way.
@@ -218,9 +215,9 @@ def differences(names, device):
 def our_rows(names, device):
     """One row for each training and way."""
     ways = {"one by one": device._replace(records=False), "graph": device}
+    ways["fused"] = device._replace(fused=True)
     for name in names:
-        fused = {"fused": device._replace(fused=True)} if name in FUSED else {}
-        for way, where in (ways | fused).items():
+        for way, where in ways.items():
             yield {"way": way, **ours(name, where)}
 
 
@@ -263,43 +260,33 @@ def ratios(rows):
     times = {(row["training"], row["way"]): row.get("us_per_step") for row in rows}
     found = {}
     for (name, way), value in times.items():
-        fastest = "fused" if name in FUSED else "graph"
-        ours = times.get((name, fastest))
-        if way != fastest and ours and value:
+        ours = times.get((name, "fused"))
+        if way != "fused" and ours and value:
             found.setdefault(name, {})[way] = value / ours
     return found
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--save", metavar="NAME", help="write results/NAME.json")
+    parser = parser_of(__doc__)
     parser.add_argument("--only", choices=STEPS, help="one training (default: all)")
-    parser.add_argument("--no-peers", action="store_true", help="without PyTorch and JAX")
     options = parser.parse_args()
-    obstacle = why_no_gpu()
-    if obstacle:
-        sys.exit(f"error: this is measured on a GPU, but {obstacle}")
+    require_gpu()
     names = [options.only] if options.only else list(STEPS)
     rows, device = [], cuda_device()
-    checked = differences([name for name in names if name in FUSED], device)
+    checked = differences(names, device)
     for name, difference in checked.items():
         print(f"{name}: fused, {difference:.1e} of the way from the readable kernels", flush=True)
     wrong = [name for name, difference in checked.items() if not difference < LARGEST_DIFFERENCE]
     if wrong:
         sys.exit(f"error: fused kernels that compute something else: {', '.join(wrong)}")
-    for row in our_rows(names, device):
-        show(row)
-        rows.append(row)
-    for row in [] if options.no_peers else peer_rows(names):
+    for row in itertools.chain(our_rows(names, device), peer_rows(names)):
         show(row)
         rows.append(row)
     found = ratios(rows)
     for name, others in found.items():
         words = ", ".join(f"{way} {ratio:.2f}" for way, ratio in others.items())
         print(f"{name}: times as long as our fastest: {words}")
-    if options.save:
-        result = {**description(), "rows": rows, "ratios": found, "differences": checked}
-        (RESULTS / f"{options.save}.json").write_text(json.dumps(result, indent=1) + "\n")
+    save(options.save, rows=rows, ratios=found, differences=checked)
 
 
 if __name__ == "__main__":

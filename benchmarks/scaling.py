@@ -11,9 +11,6 @@ counted) over the rate of the tensor cores. With `--tiny-cuda-nn` each point is 
 program of it, which `benchmarks/README.md` says how to build.
 """
 
-import argparse
-import json
-import time
 from functools import partial
 
 import numpy as np
@@ -22,7 +19,8 @@ from PIL import Image
 
 from benchmarks.compare import figures_of
 from benchmarks.cpu_step import multiply_adds_per_sample
-from benchmarks.machine import RESULTS, description
+from benchmarks.graph_time import best_of
+from benchmarks.machine import RESULTS, parser_of, save
 from kernels.config import COLOURS, Config
 from kernels.fast.persistent_two_barriers import arrive_at_barrier, wait_at_barrier
 from kernels.files.images import load_image
@@ -52,18 +50,6 @@ def only_barriers(counter, steps):
         wait_at_barrier(counter, 2 * i + 1)
         arrive_at_barrier(counter)
         wait_at_barrier(counter, 2 * i + 2)
-
-
-def best_of(run, rounds=3):
-    run()
-    times = []
-    for _ in range(rounds):
-        cuda.synchronize()
-        begin = time.perf_counter()
-        run()
-        cuda.synchronize()
-        times.append(time.perf_counter() - begin)
-    return min(times)
 
 
 def barrier_floor(blocks, threads, steps=20_000):
@@ -177,10 +163,9 @@ def plot(rows, floor, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--channels", type=int, default=Config.channels, help="of the grid")
     parser.add_argument("--tiny-cuda-nn", metavar="COMMAND", help="a program of it (default: none)")
-    parser.add_argument("--save", metavar="NAME", help="write results/NAME.json and NAME.png")
     options = parser.parse_args()
     image = load_image(LAKE)
     rows = []
@@ -201,9 +186,8 @@ def main():
     for row in painted["rows"]:
         print("painting {width} x {height}: {us:.1f} us, {pixels_per_second:.3g} pixels/s, "
               "{share_of_copy_bandwidth:.1%} of the copy bandwidth".format(**row))  # fmt: skip
+    save(options.save, rows=rows, barriers_us=floor, painting=painted)
     if options.save:
-        result = {**description(), "rows": rows, "barriers_us": floor, "painting": painted}
-        (RESULTS / f"{options.save}.json").write_text(json.dumps(result, indent=1) + "\n")
         plot(rows, floor, RESULTS / f"{options.save}.png")
 
 

@@ -9,11 +9,8 @@ results is `benchmarks/TIMELINE.md`. Reading the clock takes time too, so both s
 with the reads and without.
 """
 
-import argparse
 import inspect
-import json
 import linecache
-import time
 
 import numpy as np
 from llvmlite import ir
@@ -23,7 +20,8 @@ from numba.core.typing.templates import signature
 from numba.cuda.extending import intrinsic
 from PIL import Image
 
-from benchmarks.machine import RESULTS, description
+from benchmarks.graph_time import best_of
+from benchmarks.machine import RESULTS, parser_of, save
 from kernels.config import Config
 from kernels.fast import persistent_one_barrier as one_barrier
 from kernels.files.images import load_image
@@ -137,13 +135,7 @@ def measured(image, config):
 
 def microseconds(run):
     """The best of some runs, per step."""
-    run()
-    seconds = []
-    for _ in range(5):
-        begin = time.perf_counter()
-        run()
-        seconds.append(time.perf_counter() - begin)
-    return min(seconds) / STEPS * 1e6
+    return best_of(run, 5) / STEPS * 1e6
 
 
 def phases_of(cycles, us_per_step):
@@ -190,9 +182,7 @@ def plot(rows, us_per_step, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--save", metavar="NAME", help="write results/NAME.json and NAME.png")
-    options = parser.parse_args()
+    options = parser_of(__doc__).parse_args()
     config = Config()
     cycles, plain, read = measured(load_image(LAKE), config)
     rows = phases_of(cycles, read)
@@ -202,13 +192,10 @@ def main():
     working = [row for row in rows if not row[1].startswith(WAITING)]
     busy = sum(mean for _, _, mean, _, _ in working) / len(HALVES)
     print(f"of which a half of a block works {busy:.2f} us and waits {read - busy:.2f} us")
+    names = ("half", "phase", "us", "us of the quickest tenth", "us of the slowest tenth")
+    named = [dict(zip(names, row, strict=True)) for row in rows]
+    save(options.save, batch=config.batch, us_per_step=plain, us_with_clock_reads=read, rows=named)
     if options.save:
-        names = ("half", "phase", "us", "us of the quickest tenth", "us of the slowest tenth")
-        result = {
-            **description(), "batch": config.batch, "us_per_step": plain, "with clock reads": read,
-            "rows": [dict(zip(names, row, strict=True)) for row in rows],
-        }  # fmt: skip
-        (RESULTS / f"{options.save}.json").write_text(json.dumps(result, indent=1) + "\n")
         plot(rows, read, RESULTS / f"{options.save}.png")
 
 

@@ -16,11 +16,10 @@ edges are smooth. All randomness is seeded: the picture has the same bytes every
 
 import argparse
 import os
-import struct
-import zlib
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 
 WIDTH, HEIGHT = 800, 550
 SAMPLES = 2  # canvas samples along each side of a pixel
@@ -92,6 +91,13 @@ def positions(top, bottom):
     return x[None, :], y[:, None]
 
 
+def put(canvas, columns, rows, seen, colour):
+    """Colour those samples of the canvas that are seen, and lie on it."""
+    seen = seen & (columns >= 0) & (columns < canvas.shape[1])
+    seen &= (rows >= 0) & (rows < canvas.shape[0])
+    canvas[rows[seen], columns[seen]] = colour[seen]
+
+
 def dabs(canvas, x, y, length, width, angle, colour):
     """Ellipses, later ones over earlier ones; one half of each is lit, like a leaf along its rib.
 
@@ -109,10 +115,8 @@ def dabs(canvas, x, y, length, width, angle, colour):
                 along, across = dx * cos + dy * sin, dy * cos - dx * sin
                 xs, ys = (column + dx).astype(int), (row + dy).astype(int)
                 inside = (along / a) ** 2 + np.abs(across / b) ** 1.4 <= 1  # pointed, like a leaf
-                inside &= (xs >= 0) & (xs < canvas.shape[1]) & (ys >= 0) & (ys < canvas.shape[0])
-                if inside.any():
-                    shade = np.where(across[inside] < 0, 1.12, 0.88)[:, None]
-                    canvas[ys[inside], xs[inside]] = colour[part][inside] * shade
+                shade = np.where(across < 0, 1.12, 0.88)[:, None]
+                put(canvas, xs, ys, inside, colour[part] * shade)
 
 
 def blades(canvas, x, y, length, lean, width, colour, tip):
@@ -128,11 +132,7 @@ def blades(canvas, x, y, length, lean, width, colour, tip):
             for side in range(int(np.ceil(width[part].max() * SAMPLES))):
                 thick = side < width[part] * SAMPLES * (1 - t)
                 thick |= side == 0
-                xs, ys = (px + side).astype(int), py.astype(int)
-                seen = (
-                    thick & (xs >= 0) & (xs < canvas.shape[1]) & (ys >= 0) & (ys < canvas.shape[0])
-                )
-                canvas[ys[seen], xs[seen]] = shade[seen]
+                put(canvas, (px + side).astype(int), py.astype(int), thick, shade)
 
 
 def blur(image, radius, passes=3):
@@ -386,19 +386,15 @@ class Boards:
     def moved(self, turn, offset):
         """The same things turned about the upright axis and set down elsewhere."""
         cos, sin = np.cos(turn), np.sin(turn)
-        matrix = np.array([[cos, 0, sin], [0, 1, 0], [-sin, 0, cos]])
+        return self.placed(np.array([[cos, 0, sin], [0, 1, 0], [-sin, 0, cos]]), offset)
+
+    def mirrored(self, level):
+        return self.placed(np.diag([1.0, -1.0, 1.0]), (0, 2 * level, 0))
+
+    def placed(self, matrix, offset):
         copy = Boards()
         copy.faces = [
             (corners @ matrix.T + offset, colour, matrix @ grain)
-            for corners, colour, grain in self.faces
-        ]
-        return copy
-
-    def mirrored(self, level):
-        copy = Boards()
-        flip = np.array([1, -1, 1])
-        copy.faces = [
-            (corners * flip + [0, 2 * level, 0], colour, grain * flip)
             for corners, colour, grain in self.faces
         ]
         return copy
@@ -569,10 +565,7 @@ def paint_stones(canvas):
         colour = base * (SKYLIGHT * 0.9 + SUNLIGHT * light[..., None])
         rows = np.rint(y[i] * SAMPLES + v * half[1] * SAMPLES).astype(int)
         columns = np.rint(x[i] * SAMPLES + u * half[0] * SAMPLES).astype(int)
-        inside &= (
-            (rows >= 0) & (rows < canvas.shape[0]) & (columns >= 0) & (columns < canvas.shape[1])
-        )
-        canvas[rows[inside], columns[inside]] = colour[inside]
+        put(canvas, columns, rows, inside, colour)
 
 
 def paint_grass(canvas, near, far, seed, count):
@@ -757,22 +750,8 @@ def develop(canvas):
 
 def write_png(path, pixels):
     """A PNG file, written under another name first so that no half picture is ever seen."""
-    height, width, _ = pixels.shape
-
-    def chunk(kind, data):
-        checksum = zlib.crc32(kind + data)
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", checksum)
-
-    flat = pixels.reshape(height, width * 3)
-    rows = np.zeros((height, 1 + width * 3), np.uint8)
-    rows[:, 0] = 1  # filter "Sub": each byte minus the same colour of the pixel to the left
-    rows[:, 1:4] = flat[:, :3]
-    rows[:, 4:] = flat[:, 3:] - flat[:, :-3]
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    content = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header)
-    content += chunk(b"IDAT", zlib.compress(rows.tobytes(), 9)) + chunk(b"IEND", b"")
     temporary = path.with_name(f".{path.name}.unfinished")
-    temporary.write_bytes(content)
+    Image.fromarray(pixels).save(temporary, "PNG", optimize=True)
     os.replace(temporary, path)
 
 

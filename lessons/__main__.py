@@ -214,13 +214,15 @@ def grade(lesson: Lesson, seed: int, only_first: bool = False) -> bool:
     # A picture of an earlier failure would be taken for one of this.
     for old in pictures_of(lesson):
         old.unlink(missing_ok=True)
-    workers = WorkerPool()
     results: list[Result] = []
     told: dict[str, str] = {}
     submission = Submission.read(lesson.exercise)
     functions = checks_of(lesson)
-    bar = tqdm(lesson.checks, leave=False, unit="check", disable=not sys.stderr.isatty())
-    try:
+    quiet = not sys.stderr.isatty()
+    with (
+        WorkerPool() as workers,
+        tqdm(lesson.checks, leave=False, unit="check", disable=quiet) as bar,
+    ):
         for item in bar:
             bar.set_description(item.name)
             function = functions[item.name]
@@ -231,9 +233,6 @@ def grade(lesson: Lesson, seed: int, only_first: bool = False) -> bool:
                 result = result._replace(message="")
             result = result._replace(message=told_once(result.message, item.title, told))
             bar.write("\n".join(lines_of(result, item)), file=sys.stdout)
-    finally:
-        bar.close()
-        workers.stop()
     CourseProgress().record(lesson, {result.check: result.score for result in results})
     got = sum(result.score for result in results)
     print(f"{got} of {lesson.points} points" + (f" (--seed {seed})" if got < lesson.points else ""))

@@ -122,17 +122,15 @@ def text_of_cell(functions: Sequence[Callable]) -> str:
 
 def run_checks(lesson: Lesson, text: str) -> list[Result]:
     submission = Submission(lesson.exercise, text.encode("utf-8"))
-    functions, workers, seed = checks_of(lesson), WorkerPool(), secrets.randbits(32)
+    functions, seed = checks_of(lesson), secrets.randbits(32)
     results: list[Result] = []
-    try:
+    with WorkerPool() as workers:
         for check in lesson.checks:
             function = functions[check.name]
             results.append(
                 run_check(function, lesson, check, submission, workers, seed, before=results)
             )
-        return results
-    finally:
-        workers.stop()
+    return results
 
 
 def lines_of_results(lesson: Lesson, results: Sequence[Result], length: int) -> Iterator[str]:

@@ -88,14 +88,12 @@ def run(options: Namespace) -> int:
 def predict(number: str, name: str, guess: float) -> int:
     """Keep what a student expects of a check; then count, and say how far off it was."""
     lesson = find_lesson(number)
-    item, progress, workers = lesson.check(name), CourseProgress(), WorkerPool()
+    item, progress = lesson.check(name), CourseProgress()
     progress.predict(lesson, item, guess)  # before anything is counted
     submission, seed = Submission.read(lesson.exercise), secrets.randbits(32)
-    try:
-        function = checks_of(lesson)[item.name]
+    function = checks_of(lesson)[item.name]
+    with WorkerPool() as workers:
         result = run_check(function, lesson, item, submission, workers, seed, draw=False)
-    finally:
-        workers.stop()
     counts = re.findall(r"^(.*): yours ([\d.,e+-]+), ", result.message, re.MULTILINE)
     found = [(what, float(count.replace(",", ""))) for what, count in counts]
     if not found:

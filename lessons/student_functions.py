@@ -14,9 +14,9 @@ from typing import Any
 from tqdm import tqdm
 
 from kernels.plumbing.errors import InputError
-from lessons.course.earlier import written_file
+from lessons.course.earlier import Earlier, written_file
 from lessons.course.exercises import unwritten
-from lessons.course.lesson import Lesson
+from lessons.course.lesson import Lesson, find_lesson
 from lessons.course.progress import CourseProgress
 from lessons.course.source_text import text_of
 from lessons.grading.judge.explain_failure import NO_EFFORT
@@ -45,9 +45,11 @@ def failures_of(chosen: Iterable[Lesson]) -> dict[str, str]:
     waiting = [one for one in chosen if not (progress.is_done(one) and progress.is_current(one))]
     checks = [(lesson, check) for lesson in waiting for check in lesson.main_checks]
     failures: dict[str, str] = {}
-    workers = WorkerPool()
-    bar = tqdm(checks, "checking your lessons", leave=False, disable=not sys.stderr.isatty())
-    try:
+    quiet = not sys.stderr.isatty()
+    with (
+        WorkerPool() as workers,
+        tqdm(checks, "checking your lessons", leave=False, disable=quiet) as bar,
+    ):
         for lesson, check in bar:
             if lesson.number in failures:
                 continue
@@ -60,9 +62,6 @@ def failures_of(chosen: Iterable[Lesson]) -> dict[str, str]:
                     f"{lesson.name} does not pass its check {check.name} ({result.diagnosis}); "
                     f"see python -m lessons check {lesson.number}"
                 )
-    finally:
-        bar.close()
-        workers.stop()
     return failures
 
 
@@ -75,6 +74,14 @@ def replace_everywhere(module_name: str, name: str, new: object) -> None:
         for table in (vars(module), *tables):
             for key in [key for key, value in table.items() if value is old]:
                 table[key] = new
+
+
+def put_in_place(earlier: Earlier) -> None:
+    """Let `kernels/` use the functions of an earlier lesson's file, or of a given one."""
+    lesson = find_lesson(earlier.name.partition("_")[0])
+    for module, names in earlier.functions.items():
+        for name in names:
+            replace_everywhere(module, name, load(lesson, name))
 
 
 def load(lesson: Lesson, function: str) -> Callable[..., Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from numba import float32
 
 from kernels.config import COLOURS, OUTPUTS, SUB_CELL_FEATURES
-from kernels.cpu.compile import compiled, compiled_apart
+from kernels.cpu.compile import compiled
 from kernels.cpu.matrix import QUAD, add_outer, multiply
 from kernels.cpu.sample import blend_corners, draw_uv, encode, find_corners, scatter
 from kernels.cpu.step import BLOCK, Workspace, make_workspace
@@ -234,17 +234,7 @@ def gradient_of_partition(partition, batch, image, seed, step, state, workspace)
     workspace.losses[partition] = squared_error * scale
 
 
-def gradient_body(image, seed, batch, state, workspace):
-    """For `step.train_steps`: `gradient_of_partition`, callable from compiled code."""
-    return compiled_apart(gradient_of_partition, 0, batch, image, seed, 1, state, workspace)
-
-
 # ---------------------------------------------------------------- painting
-
-
-def paint_body(feature_grid, weights, workspace, image):
-    """For `images.render`: `render_pixels`, callable from compiled code."""
-    return compiled_apart(render_pixels, 0, 0, feature_grid, weights, workspace, 0, image)
 
 
 def render_pixels(begin, end, feature_grid, weights, workspace, partition, image):

@@ -8,11 +8,6 @@ from kernels.cpu.step import BLOCK, encode, mlp_forward
 from kernels.field_math import area_average, bilinear, pixel_centre
 
 
-def paint_body(feature_grid, weights, workspace, image, make=compiled_apart):
-    """`render_pixels` for arguments of these types, as `make` makes it callable."""
-    return make(render_pixels, 0, 0, feature_grid, weights, workspace, 0, image)
-
-
 @compiled_parallel
 def render(paint, feature_grid, weights, workspace, image):
     """Fill image (H, W, 3) float32 with what the network paints, at every pixel centre.
@@ -46,6 +41,11 @@ def render_pixels(begin, end, feature_grid, weights, workspace, partition, image
             row, column = (first_pixel + s) // width, (first_pixel + s) % width
             for colour in range(COLOURS):
                 image[row, column, colour] = outputs[colour, s]
+
+
+def paint_body(feature_grid, weights, workspace, image, make=compiled_apart, body=render_pixels):
+    """`body` for arguments of these types, as `make` makes it callable from compiled code."""
+    return make(body, 0, 0, feature_grid, weights, workspace, 0, image)
 
 
 @compiled_cached

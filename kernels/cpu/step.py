@@ -193,9 +193,11 @@ def gradient_of_partition(partition, batch, image, seed, step, state, workspace)
     workspace.losses[partition] = squared_error * scale
 
 
-def gradient_body(image, seed, batch, state, workspace, make=compiled_apart):
-    """`gradient_of_partition` for arguments of these types, as `make` makes it callable."""
-    return make(gradient_of_partition, 0, batch, image, seed, 1, state, workspace)
+def gradient_body(
+    image, seed, batch, state, workspace, make=compiled_apart, body=gradient_of_partition
+):
+    """`body` for arguments of these types, as `make` makes it callable from compiled code."""
+    return make(body, 0, batch, image, seed, 1, state, workspace)
 
 
 @compiled

@@ -37,6 +37,7 @@ class CpuBackend:
 
     name = "cpu"
     samples_per_chunk = 1 << 21
+    bodies = cpu.gradient_of_partition, cpu_images.render_pixels
 
     def __init__(
         self,
@@ -70,15 +71,16 @@ class CpuBackend:
     def gradient(self) -> Any:
         """The compiled body of the loop in `cpu.train_steps`; it is compiled only once."""
         seed = np.uint64(self.config.seed)
+        body, _ = self.bodies
         return cpu.gradient_body(
-            self.image, seed, self.config.batch, self.parameters, self.workspace
+            self.image, seed, self.config.batch, self.parameters, self.workspace, body=body
         )
 
     def paint(self) -> Any:
         """The compiled body of the loop in `cpu.images.render`; it is compiled only once."""
-        parameters = self.parameters
+        parameters, (_, body) = self.parameters, self.bodies
         return cpu_images.paint_body(
-            parameters.feature_grid, parameters.weights, self.workspace, self.image
+            parameters.feature_grid, parameters.weights, self.workspace, self.image, body=body
         )
 
     def run(self, first_step: int, learning_rates: np.ndarray) -> None:
@@ -137,23 +139,13 @@ class CpuBackend:
 class GeneralCpuBackend(CpuBackend):
     """The same for networks that `cpu.step` is not made for: `cpu.general` on every core."""
 
+    bodies = general.gradient_of_partition, general.render_pixels
+
     def while_compiling(self) -> AbstractContextManager[None]:
         return nullcontext()  # the second process knows the usual network's loops
 
     def make_workspace(self) -> Any:
         return general.make_general_workspace(self.config, self.partitions)
-
-    def gradient(self) -> Any:
-        seed = np.uint64(self.config.seed)
-        return general.gradient_body(
-            self.image, seed, self.config.batch, self.parameters, self.workspace
-        )
-
-    def paint(self) -> Any:
-        parameters = self.parameters
-        return general.paint_body(
-            parameters.feature_grid, parameters.weights, self.workspace, self.image
-        )
 
 
 class CpuFewBits(FewBits, CpuBackend):

@@ -5,6 +5,7 @@ import importlib.util
 import math
 import platform
 import sys
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,14 @@ def gpu_name() -> str:
         return "Numba's CUDA simulator"
     name = cuda.get_current_device().name
     return name.decode() if isinstance(name, bytes) else str(name)
+
+
+def version_of(package: str) -> str | None:
+    """The version of an installed package; None if it is not installed."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def cpu_name() -> str:

@@ -15,7 +15,6 @@ import os
 import pickle
 import stat
 import types
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from numba.core.types import Type
 from kernels.cpu.compile import folder_for
 from kernels.files.atomic import write_atomically
 from kernels.plumbing.front_end import by_successor
+from kernels.training.devices import version_of
 
 OURS = "kernels."
 PLAIN = (int, float, bool, str, type(None))
@@ -144,10 +144,3 @@ def only_ours(path: Path) -> bool:
     found = path.lstat()
     ours = found.st_uid == os.geteuid() and not found.st_mode & OTHERS_MAY_WRITE
     return ours and not stat.S_ISLNK(found.st_mode)
-
-
-def version_of(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return ""

@@ -9,7 +9,6 @@ import platform
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from kernels.files.images import load_image, save_image, to_uint8
 from kernels.files.psnr import psnr, psnr_label
 from kernels.plumbing.errors import InputError
 from kernels.training import checkpoint, page
+from kernels.training.devices import version_of
 from kernels.training.run_folder import CHECKPOINT, LAKE, RunFolder, files_of_run
 from kernels.training.trainer import Trainer
 
@@ -274,13 +274,8 @@ def summarise(trainer: Trainer, image_path: Path) -> dict[str, Any]:
 
 def versions() -> dict[str, str | None]:
     """What the results depend on: package -> version, None where it is not installed."""
-    found: dict[str, str | None] = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            found[package] = None
-    return found
+    found = {package: version_of(package) for package in PACKAGES}
+    return {"python": platform.python_version(), **found}
 
 
 # ---------------------------------------------------------------- writing meanwhile

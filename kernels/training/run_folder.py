@@ -9,10 +9,11 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kernels.bits.lake_file import FILE as LAKE
 from kernels.files.atomic import make_output_folder, remove_unfinished, unwritable, write_atomically
@@ -56,21 +57,24 @@ def is_file_of_a_run(name: str) -> bool:
     return is_still or name in OTHERS or SNAPSHOT.fullmatch(name) is not None
 
 
-class RunFolder:
-    """A folder for a run on one picture.
+class OutputFolder(ABC):
+    """A folder that one run at a time writes to. Files that no run has written stay as they are.
 
-    path: it need not exist. image_path, digest: of the picture; see `image_digest`. resume,
-    overwrite: whether the user has said that a run that lies here may be gone on with, or replaced.
+    path: it need not exist. overwrite: whether the user has said that a run that lies here may be
+    replaced.
     """
 
-    def __init__(
-        self, path: Path, image_path: Path, digest: str, resume: bool, overwrite: bool
-    ) -> None:
+    def __init__(self, path: Path, overwrite: bool) -> None:
         self.path = path
-        self.image_path = image_path
-        self.digest = digest
-        self.resume = resume
         self.overwrite = overwrite
+
+    @abstractmethod
+    def there(self) -> tuple[str, Set[str]]:
+        """(whose run lies here, the names of its files); "" and none if there is no run."""
+
+    @abstractmethod
+    def refuse_a_run(self) -> None:
+        """Raise `InputError` if a run lies here, and the user has not agreed to that."""
 
     def require_consent(self) -> None:
         """Raise `InputError` if a run lies or works here, and the user has not agreed to that.
@@ -81,16 +85,11 @@ class RunFolder:
             with locked(self.path):
                 self.refuse_a_run()
 
-    @property
-    def steps_begun(self) -> int | None:
-        """For how many steps the run to resume was planned; None where there is none."""
-        found = peek(self.path / CHECKPOINT) if self.resume else None
-        return found.steps if found else None
-
     @contextmanager
-    def in_use(self, planned: set[str]) -> Iterator[None]:
-        """Make the folder, and keep other runs out. planned: the files that will be written.
+    def in_use(self, planned: Set[str], inputs: Iterable[Path] = ()) -> Iterator[None]:
+        """Make the folder, and keep other runs out.
 
+        planned: the names of the files that will be written. inputs: files that the run reads.
         Raises `InputError` if the folder cannot be had, or if a file of the user's is in the way.
         """
         made = not self.path.is_dir()
@@ -98,12 +97,59 @@ class RunFolder:
         try:
             with locked(self.path):
                 self.refuse_a_run()
-                self.refuse_files_of_others(planned)
+                self.refuse_files_of_others(planned, inputs)
                 remove_unfinished(self.path)
                 yield
         finally:
             if made:
                 remove_if_empty(self.path)
+
+    def refuse_files_of_others(self, planned: Set[str], inputs: Iterable[Path]) -> None:
+        whose, files = self.there()
+        for name, path in itertools.product(present(self.path, files | planned), inputs):
+            if is_same_file(self.path / name, path):
+                raise InputError(
+                    f"the run would replace {path}, which it reads: "
+                    "choose another folder with --out"
+                )
+        ours = {name for name in files if not (self.path / name).is_dir()}
+        if whose:
+            ours.add(RECORD)
+        for name in present(self.path, (planned | files | {RECORD}) - ours):
+            raise InputError(
+                f"{self.path / name} was written by no run, and this run would replace it: "
+                "choose another folder with --out, or give the file another name"
+            )
+
+    def write_record(self, **record: Any) -> None:
+        text = json.dumps(record, indent=1) + "\n"
+        write_atomically(self.path / RECORD, lambda file: file.write(text.encode()))
+
+
+class RunFolder(OutputFolder):
+    """A folder for a run on one picture.
+
+    image_path, digest: of the picture; see `image_digest`. resume: whether the user has said that a
+    run that lies here may be gone on with.
+    """
+
+    def __init__(
+        self, path: Path, image_path: Path, digest: str, resume: bool, overwrite: bool
+    ) -> None:
+        super().__init__(path, overwrite)
+        self.image_path = image_path
+        self.digest = digest
+        self.resume = resume
+
+    def there(self) -> tuple[str, Set[str]]:
+        record = read_record(self.path)
+        return record.digest, record.files
+
+    @property
+    def steps_begun(self) -> int | None:
+        """For how many steps the run to resume was planned; None where there is none."""
+        found = peek(self.path / CHECKPOINT) if self.resume else None
+        return found.steps if found else None
 
     def begin(self, planned: set[str], anew: bool) -> None:
         """Remove what an earlier run has left, and write down what this one will write.
@@ -118,9 +164,7 @@ class RunFolder:
         for name in sorted(gone, key=lambda name: name != CHECKPOINT):
             remove(self.path / name)
         files = sorted(planned | kept)
-        record = {"image": self.image_path.name, "digest": self.digest, "files": files}
-        text = json.dumps(record, indent=1) + "\n"
-        write_atomically(self.path / RECORD, lambda file: file.write(text.encode()))
+        self.write_record(image=self.image_path.name, digest=self.digest, files=files)
 
     def refuse_a_run(self) -> None:
         record = read_record(self.path)
@@ -139,23 +183,6 @@ class RunFolder:
             raise InputError(
                 f"{self.path} holds {what}, and --resume needs one: add --overwrite in its place "
                 f"to begin anew, or {LEAVE_IT}"
-            )
-
-    def refuse_files_of_others(self, planned: set[str]) -> None:
-        record = read_record(self.path)
-        for name in present(self.path, record.files | planned):
-            if is_same_file(self.path / name, self.image_path):
-                raise InputError(
-                    f"the run would replace {self.image_path}, the picture to learn: "
-                    "choose another folder with --out"
-                )
-        ours = {name for name in record.files if not (self.path / name).is_dir()}
-        if record != NO_RUN:
-            ours.add(RECORD)
-        for name in present(self.path, (planned | record.files | {RECORD}) - ours):
-            raise InputError(
-                f"{self.path / name} was written by no run, and this run would replace it: "
-                "choose another folder with --out, or give the file another name"
             )
 
 

@@ -25,9 +25,8 @@ Record = Mapping[str, Any]
 
 def loaded(source: str, name: str, file: str = "") -> dict[str, Any]:
     """What a source defines. name: of its module; file: where the text stands, if anywhere."""
-    if not file:
-        file = f"{name}.py"
-        linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
+    file = file or f"{name}.py"
+    linecache.cache[file] = len(source), None, source.splitlines(keepends=True), file
     names: dict[str, Any] = {"__name__": name}
     exec(compile(source, file, "exec"), names)
     return names

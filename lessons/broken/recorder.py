@@ -4,7 +4,6 @@ What is looked at are its launches: each with its kernel, its grid and block, an
 which array each argument is. All files here are our own, so they run in this process.
 """
 
-import linecache
 import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -15,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lessons.broken.reader import differs
+from lessons.broken.reader import differs, loaded
 from lessons.broken.sources import Unfit
 from lessons.course.lesson import Check, Lesson
 from lessons.grading.judge.case import CheckFunction
@@ -189,10 +188,7 @@ def shown_in(
 def module_of(text: str) -> SimpleNamespace:
     """A file of ours, run. Its text can be looked up, as the simulator does."""
     file = f"<file {zlib.crc32(text.encode())}>"
-    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
-    names: dict[str, Any] = {"__name__": "exercise"}
-    exec(compile(text, file, "exec"), names)
-    return SimpleNamespace(**names)
+    return SimpleNamespace(**loaded(text, "exercise", file))
 
 
 # ---------------------------------------------------------------- the launches of one file

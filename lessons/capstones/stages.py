@@ -10,7 +10,7 @@ from typing import Any
 from kernels.plumbing.errors import InputError
 from lessons.course.earlier import COMMAND, earlier_files, in_handout, is_given, written_file
 from lessons.course.lesson import Lesson, find_lesson, lessons
-from lessons.student_functions import failures_of, is_written, load, replace_everywhere
+from lessons.student_functions import failures_of, is_written, load, put_in_place
 
 
 def our_stages(lesson: Lesson, names: Iterable[str]) -> SimpleNamespace:
@@ -50,9 +50,7 @@ def fill_kernels(lesson: Lesson, force: bool, say: Callable[[str], None]) -> Non
     for other, file in needed:
         whose = "given" if is_given(other) else "yours"
         say(f"lesson {other.number}: {whose} ({', '.join(file.names)})")
-        for module, names in file.functions.items():
-            for name in names:
-                replace_everywhere(module, name, load(other, name))
+        put_in_place(file)
 
 
 def explained(lesson: Lesson, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -22,6 +22,7 @@ from lessons.grading.walls.submission import Submission
 from lessons.grading.worker.output import Output
 from lessons.lab.dimensions import Dim3
 from lessons.lab.simulator.findings import Finding
+from lessons.lab.simulator.replay.data import linear
 
 POINTS = {"line": 2, "kind": 2, "witness": 2, "mend": 4}
 RUNS_OF_MENDED = 4  # inputs with which a mended kernel is run
@@ -124,7 +125,7 @@ def two_threads(case: Case, first: Thread, second: Thread) -> Told:
         return False, "that is one thread"
     if {first, second} == {*reported}:
         return True, "these two are seen to meet, or to wait for each other"
-    counted = [(through(a, report.grid), through(b, report.block)) for a, b in (first, second)]
+    counted = [(linear(a, report.grid), linear(b, report.block)) for a, b in (first, second)]
     steps = report.recording.steps if report.recording and finding.kind == "barrier" else []
     waiting = [step.thread.tolist() for step in steps if step.kind == "barrier"][-1:]
     numbers = {block * math.prod(report.block) + thread for block, thread in counted}
@@ -136,11 +137,6 @@ def two_threads(case: Case, first: Thread, second: Thread) -> Told:
     return True, (
         f"both touch element {at} of {finding.array}, one of them writes, and nothing is between"
     )
-
-
-def through(index: Dim3, shape: Dim3) -> int:
-    """A thread or a block, counted through."""
-    return index[0] + shape[0] * (index[1] + shape[1] * index[2])
 
 
 def meeting_place(
@@ -212,7 +208,7 @@ def smaller_input(case: Case, sizes: dict[str, int]) -> Told:
 
 def mended(case: Case, text: bytes, path: Path, workers: WorkerPool) -> Result:
     """Run a mended file as a student's file is graded: in a worker, on inputs drawn anew."""
-    gathered = Gathered(case.subject.module, case.subject.launch, case.constants, {})
+    gathered = Gathered(case.subject.module, case.subject.launch, case.constants)
     parts = [
         Part(module.replace(".", "/") + ".py", sorted({*file.functions} & {*gathered.functions}))
         for module, file in gathered.files.items()

@@ -1,10 +1,10 @@
 """One change that breaks a right kernel, and of which kind it is: told by the text and by a run."""
 
 import ast
-import difflib
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from difflib import SequenceMatcher
 from random import Random
 from typing import NamedTuple
 
@@ -205,11 +205,11 @@ def kinds_of(ran: Ran, cause: str) -> tuple[str, ...]:
         return (cause, seen) if seen else (cause,)
     if seen == RACE:
         first_kinds = {BARRIER: (BARRIER, RACE), LOST: (LOST, RACE)}
-        return first_kinds.get(cause, (RACE, INDEX) if cause in (INDEX, SLOT, "") else (RACE,))
+        return first_kinds.get(cause, (RACE, INDEX) if cause in (INDEX, SLOT) else (RACE,))
     if seen in (BARRIER, DEADLOCK):
         return (seen, DEADLOCK if seen == BARRIER else BARRIER)
     if seen in (BOUNDS, UNWRITTEN):
-        return (seen, INDEX) if cause in (INDEX, SLOT, "") else (seen,)
+        return (seen, INDEX) if cause in (INDEX, SLOT) else (seen,)
     if cause in (STALE, SLOT) or (cause == INDEX and leaves_garbage(ran)):
         return (UNWRITTEN, INDEX)
     return (cause,) if cause in (PRECISION, INDEX) else ()
@@ -229,27 +229,14 @@ def changed_lines(right: str, wrong: str) -> set[int]:
     """Lines of the wrong text that are not as they should be; what is missing lies between two."""
     there: set[int] = set()
     between: set[int] = set()
-    for kind, _, _, begin, end in differences(right, wrong):
+    lines = wrong.splitlines()
+    match = SequenceMatcher(None, right.splitlines(), lines, False)
+    for kind, _, _, begin, end in match.get_opcodes():
         if kind == "delete":
-            between |= {begin, min(begin + 1, len(wrong.splitlines()))}
-        there |= {*range(begin + 1, end + 1)}
+            between |= {begin, min(begin + 1, len(lines))}
+        elif kind != "equal":
+            there |= {*range(begin + 1, end + 1)}
     return there | between | only_uses(wrong, there)
-
-
-def differences(right: str, wrong: str) -> list[tuple[str, int, int, int, int]]:
-    """What `difflib` says of the lines that are not the same."""
-    match = difflib.SequenceMatcher(None, right.splitlines(), wrong.splitlines(), False)
-    return [one for one in match.get_opcodes() if one[0] != "equal"]
-
-
-def with_differences(
-    right: str, wrong: str, chosen: Sequence[tuple[str, int, int, int, int]]
-) -> str:
-    """The right text with some of its differences to the wrong one."""
-    old, new = right.splitlines(keepends=True), wrong.splitlines(keepends=True)
-    for _, start, stop, begin, end in reversed(chosen):
-        old[start:stop] = new[begin:end]
-    return "".join(old)
 
 
 def only_uses(text: str, lines: set[int]) -> set[int]:

@@ -2,15 +2,12 @@
 
 import functools
 import hashlib
-import itertools
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any, NamedTuple
 
 from kernels.plumbing.errors import InputError
-from lessons.course.lesson import find_lesson
-from lessons.course.mistakes import bare_functions, entries, patched
 from lessons.detective import breaks
 from lessons.detective.breaks import KINDS, kinds_of
 from lessons.detective.disguise import Disguise
@@ -35,8 +32,6 @@ CAUSES = {  # of changes that may be seen as a kind; of others, only what is cal
 RARE = "lost update", "host order", "race"
 INPUTS_OF_PROOF = 3  # with which a disguised right kernel is run
 TRIES = 12  # subjects, before a case is given up
-SHARE_OF_KNOWN = 0.4  # of the cases that are first tried with a known mistake
-MOST_KNOWN, MOST_CHANGES, MOST_LINES = 4, 6, 5  # mistakes that are tried; what may differ
 SHARE_OF_LAYOUTS = 0.7  # of the arrays of a case
 MOST_RUNS = 10  # of broken kernels of one kind
 
@@ -130,7 +125,7 @@ def make_case(seed: str, lesson: str | None = None, level: int | None = None) ->
 
 def case_of(subject: Subject, seed: str, rng: Random) -> Case | None:
     """A case of one subject; None if nothing that was tried has shown anything."""
-    right = disguised(subject, seed, {})
+    right = disguised(subject, seed)
     if not all(right.run(right.right, number).ok for number in range(INPUTS_OF_PROOF)):
         return None
     kinds = rng.sample(LEVELS[subject.level], len(LEVELS[subject.level]))
@@ -138,16 +133,15 @@ def case_of(subject: Subject, seed: str, rng: Random) -> Case | None:
         kinds.sort(key=lambda kind: kind not in RARE)
     source = Source(right.right)
     everything = breaks.breaks(source, rng)
-    known = of_known_mistakes(right, seed, rng) if rng.random() < SHARE_OF_KNOWN else ()
     found = (one for kind in kinds for one in broken(right, kind, everything, source))
-    return next(itertools.chain(known, found), None)
+    return next(found, None)
 
 
-def disguised(subject: Subject, seed: str, texts: Mapping[str, str]) -> Case:
-    """A kernel in disguise, as a case without anything wrong; with other texts of functions."""
+def disguised(subject: Subject, seed: str) -> Case:
+    """A kernel in disguise, as a case without anything wrong."""
     rng = Random(f"disguise {subject.name} {seed}")
     constants = {name: rng.choice(values) for name, values in subject.vary.items()}
-    gathered = Gathered(subject.module, subject.launch, constants, texts)
+    gathered = Gathered(subject.module, subject.launch, constants)
     least = {name: limits[0] for name, limits in subject.sizes.items()}
     arguments = subject.make(Draw(0, constants), **least)[0]
     layouts = {}
@@ -164,75 +158,25 @@ def disguised(subject: Subject, seed: str, texts: Mapping[str, str]) -> Case:
     return Case(*given, text, text, (), frozenset(), None)
 
 
-def of_known_mistakes(right: Case, seed: str, rng: Random) -> Iterator[Case]:
-    """Cases of the mistakes of `mistakes.diff`, disguised in the same way as the right kernel."""
-    subject = right.subject
-    held = Gathered(subject.module, subject.launch, right.constants, {}).functions
-    lesson = find_lesson(subject.lesson)
-    ours = {name: lines for name, lines in bare_functions(lesson).items() if name in held}
-    wrong = [one for one in entries(lesson) if one.kind == "wrong"]
-    fit = [one for one in wrong if all(part.of in ours and not part.anew for part in one.patch)]
-    for entry in rng.sample(fit, min(MOST_KNOWN, len(fit))):
-        texts = {
-            part.of: "\n".join(patched(lesson, entry, part, ours[part.of])) for part in entry.patch
-        }
-        text = only_harm(right, disguised(subject, seed, texts).right)
-        if text is None or len(breaks.changed_lines(right.right, text)) > MOST_LINES:
-            continue  # the same steps have met other places: too much is different
-        removed = {
-            line[1:].strip() for part in entry.patch for line in part.lines if line[0] == "-"
-        }
-        cause = breaks.LOST if any("atomic.add" in line for line in removed) else ""
-        cause = breaks.BARRIER if "cuda.syncthreads()" in removed else cause
-        if all(part.of.startswith("launch_") for part in entry.patch):
-            cause = breaks.SHAPE
-        found = next(shown(right, text, cause, LEVELS[subject.level]), None)
-        if not found and not cause and touched(right, text) != touched(right, right.right):
-            found = next(shown(right, text, breaks.INDEX, LEVELS[subject.level]), None)
-        if found:
-            yield found
-
-
-def touched(right: Case, text: str) -> set[tuple[str, str, int]]:
-    """Which elements of which arrays a text reads and writes."""
-    reports = right.run(text, record=True).reports
-    events = [event for report in reports for event in report.events]
-    return {(one.array, one.kind, at) for one in events for at in one.element.tolist()}
-
-
-def only_harm(right: Case, text: str) -> str | None:
-    """The right text with those differences alone that do harm; None if there are too many."""
-    found = breaks.differences(right.right, text)
-    if len(found) < 2 or len(found) > MOST_CHANGES:
-        return text if len(found) == 1 else None
-    harm = [
-        one for one in found if not right.run(breaks.with_differences(right.right, text, [one])).ok
-    ]
-    return breaks.with_differences(right.right, text, harm or found)
-
-
-def shown(right: Case, text: str, cause: str, kinds: Sequence[str]) -> Iterator[Case]:
-    """The case of a broken text, if a run shows that it is of one of these kinds."""
-    ran = right.run(text)
-    told = kinds_of(ran, cause)
-    if told and told[0] in kinds:
-        finding = ran.findings[0] if ran.findings else None
-        lines = breaks.changed_lines(right.right, text)
-        if finding is not None and finding.file == FILE:
-            lines |= {finding.line, finding.other_line or finding.line}
-        yield right._replace(wrong=text, kinds=told, lines=frozenset(lines), finding=finding)
-
-
 def broken(
     right: Case, kind: str, everything: list[breaks.Break], source: Source
 ) -> Iterator[Case]:
-    """Cases of one kind."""
+    """Cases of broken texts of which a run shows that they are of this kind."""
     fit = [one for one in everything if one.cause in CAUSES.get(kind, (kind,))]
     fit.sort(key=lambda one: one.cause == breaks.INDEX)  # a slip of an index comes last
     for one in fit[:MOST_RUNS]:
         text = breaks.broken_text(source, one)
-        if text is not None:
-            yield from shown(right, text, one.cause, [kind])
+        if text is None:
+            continue
+        ran = right.run(text)
+        kinds = kinds_of(ran, one.cause)
+        if kind not in kinds[:1]:
+            continue
+        finding = ran.findings[0] if ran.findings else None
+        lines = breaks.changed_lines(right.right, text)
+        if finding is not None and finding.file == FILE:
+            lines |= {finding.line, finding.other_line or finding.line}
+        yield right._replace(wrong=text, kinds=kinds, lines=frozenset(lines), finding=finding)
 
 
 assert {kind for kinds in LEVELS.values() for kind in kinds} == set(KINDS)

@@ -142,11 +142,8 @@ def mend(path: Path, case: Case, record: Record, page: str) -> int:
         compile(text, path, "exec", ast.PyCF_ONLY_AST)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise InputError(f"{path} is no Python ({error}): mend that; no run is lost") from None
-    workers = WorkerPool()
-    try:
+    with WorkerPool() as workers:
         result = answers.mended(case, text, path, workers)
-    finally:
-        workers.stop()
     passed = result.status == "passed"
     record.mend(passed)
     lines = [one for one in result.message.splitlines() if not one.startswith("stuck?")]

@@ -8,7 +8,6 @@ import ast
 import copy
 import itertools
 import re
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
@@ -122,52 +121,35 @@ def inline(name: str, function: ast.FunctionDef, other: ast.AST) -> None:
 
 
 class Disguise:
-    """gathered is changed. guarded: whether threads that have nothing to do are no matter.
-
-    What is drawn at a place follows from the seed and the text there: so a kernel with a mistake
-    gets the same disguise as the right one, but where the mistake is.
-    """
+    """gathered is changed. guarded: whether threads that have nothing to do are no matter."""
 
     def __init__(self, gathered: Gathered, seed: str, guarded: bool) -> None:
         self.functions, self.constants = gathered.functions, gathered.constants
-        self.seed, self.rng = seed, Random(seed)
-        self.new: set[str] = set()  # names so far
+        self.rng = Random(seed)
+        self.new = itertools.count()  # of names so far
         self.ways_up = [*WAYS_UP, *(BLOCKS_TOO_MANY if guarded else ())]
         self.apply()
 
-    def at(self, *place: object) -> None:
-        """What is drawn from now on follows from this place."""
-        self.rng = Random(" ".join([self.seed, *map(str, place)]))
-
-    def often(self, share: float, node: ast.AST | None = None) -> bool:
-        if node is not None:
-            self.at(text(node))
+    def often(self, share: float) -> bool:
         return self.rng.random() < share
 
-    def name(self, what: str) -> str:
-        """A new name for something, which is replaced like all others at the end."""
-        name = f"new_{zlib.crc32(what.encode())}"
-        while name in self.new:
-            name += "_"
-        self.new.add(name)
-        return name
+    def name(self) -> str:
+        """A new name, which is replaced like all others at the end."""
+        return f"new_{next(self.new)}"
 
     def apply(self) -> None:
         for function in self.functions.values():
-            self.at("rounded up", function.name)
             value = getattr(function.body[-1], "value", None)
             found = ROUNDED_UP.fullmatch(text(value)) if value else None
             if found and self.often(0.7):
                 new = expression(self.rng.choice(self.ways_up).format(**found.groupdict()))
                 function.body[-1] = ast.Return(new)
         for name, function in list(self.functions.items()):
-            self.at("inline", name)
             if self.often(0.6) and can_inline(function):
                 for other in self.functions.values():
                     inline(name, function, other)
                 if not any(name in names_in(other) for other in self.functions.values()):
                     del self.functions[name]
-        self.block_sizes()
         for step, share in STEPS:
             for function in self.functions.values():
                 if function.decorator_list or step in OF_HOSTS:
@@ -179,38 +161,15 @@ class Disguise:
     def take(self, step: Callable[..., Any], share: float, function: ast.FunctionDef) -> None:
         """One step, for a function, or for each of its statements."""
         if not share:
-            self.at(step.__name__, function.name)
             step(self, function)
         for body in list(bodies(function)) if share else ():
             for place in reversed(range(len(body))):
-                self.at(step.__name__, text(body[place]))
                 new = step(self, body[place]) if self.often(share) else None
                 if new is not None:
                     body[place : place + 1] = new
 
-    def block_sizes(self) -> None:
-        """A constant that is the size of a block, as the size of a block."""
-        nodes = [node for function in self.functions.values() for node in ast.walk(function)]
-        calls = [node for node in nodes if isinstance(node, ast.Call)]
-        threads = {text(node.args[2]) for node in calls if text(node.func) == "launch"}
-        axes = re.findall(r"\w+", threads.pop()) if len(threads) == 1 else []
-        arrays = [node for node in calls if text(node.func).endswith(".array")]
-        fixed = {id(part) for node in arrays for part in ast.walk(node)}  # compilers want a number
-        for axis, size in zip("xyz", axes, strict=False):
-
-            def change(node: ast.AST, axis: str = axis, size: str = size) -> ast.AST:
-                own = isinstance(node, ast.Name) and node.id == size and id(node) not in fixed
-                return expression(f"cuda.blockDim.{axis}") if own and self.often(0.4) else node
-
-            for function in self.functions.values():
-                self.at("block", axis, function.name)
-                if function.decorator_list:
-                    Each(change).visit(function)
-
     def other_form(self, node: ast.AST) -> ast.AST:
         """Other orders of operands, comparisons turned round, constants as numbers."""
-        if isinstance(node, (ast.BinOp, ast.Compare, ast.BoolOp, ast.Name)):
-            self.at(text(node))
         if isinstance(node, ast.BinOp):
             sums = isinstance(node.op, (ast.Add, ast.Mult))
             if sums and not MEETINGS.search(text(node)) and self.often(0.45):
@@ -267,7 +226,6 @@ class Disguise:
         taken = {word.lower() for word in renamed.values()}
         for name in names:
             if name not in renamed:
-                self.at("name", name)
                 shuffled = self.rng.sample(words, len(words))
                 renamed[name] = next(word for word in shuffled if word.lower() not in taken)
                 taken.add(renamed[name].lower())
@@ -311,11 +269,11 @@ def loop(self: Disguise, node: ast.stmt) -> Body | None:
         return None
     given = [text(one) for one in node.iter.args]
     start, end, step = ([*given, "1"] if len(given) > 1 else ["0", *given, "1"])[:3]
-    i = text(node.target) if text(node.target) != "_" else self.name(text(node.iter))
+    i = text(node.target) if text(node.target) != "_" else self.name()
     inner = set().union(*map(written_by, node.body))
     if not i.isidentifier() or inner & {i, *names_in(node.iter)}:
         return None
-    kind, new = self.rng.choice("while while shifted backwards".split()), self.name(text(node.iter))
+    kind, new = self.rng.choice("while while shifted backwards".split()), self.name()
     if kind == "while":
         rounds = [*node.body, *statements(f"{i} += {step}")]
         return [*statements(f"{i} = {start}"), ast.While(expression(f"{i} < {end}"), rounds, [])]
@@ -360,7 +318,7 @@ def named_part(self: Disguise, node: ast.stmt, most: int = 0) -> Body | None:
     if not parts:
         return None
     chosen = self.rng.choice(parts)
-    name = self.name(text(chosen))
+    name = self.name()
     before = statements(f"{name} = {text(chosen)}")
     Each(lambda part: ast.Name(name, ast.Load()) if part is chosen else part).visit(node)
     return [*before, node]
@@ -386,15 +344,11 @@ def returns(self: Disguise, function: ast.FunctionDef) -> None:
     """An early return becomes a condition around the rest, and the other way round."""
     body = function.body
     for place, node in enumerate(body[:-1]):
-        if (
-            text(node).endswith(":\n    return")
-            and isinstance(node, ast.If)
-            and self.often(0.5, node.test)
-        ):
+        if text(node).endswith(":\n    return") and isinstance(node, ast.If) and self.often(0.5):
             body[place:] = [ast.If(negated(node.test), body[place + 1 :], [])]
             return
     last = body[-1]
-    if isinstance(last, ast.If) and not last.orelse and self.often(0.5, last.test):
+    if isinstance(last, ast.If) and not last.orelse and self.often(0.5):
         body[-1:] = [ast.If(negated(last.test), [ast.Return()], []), *last.body]
 
 
@@ -410,25 +364,11 @@ def bounds(self: Disguise, function: ast.FunctionDef) -> None:
         sides = node.left, node.comparators[0]
         whole = all(scope.kind_of(side) == WHOLE or text(side).isupper() for side in sides)
         forms = BOUNDS.get(type(node.ops[0])) if whole else None
-        if not forms or self.often(0.5, node):
+        if not forms or self.often(0.5):
             return node
         return expression(forms[self.often(0.5)].format(*map(text, sides)))
 
     Each(change).visit(function)
-
-
-def sizes(self: Disguise, function: ast.FunctionDef) -> None:
-    """A size of an array gets a name at the beginning."""
-    arguments = "|".join(one.arg for one in function.args.args)
-    found = re.findall(rf"\b(?:{arguments})\.shape\[\d\]", text(function)) if arguments else []
-    names = {one: self.name(one) for one in sorted(set(found)) if self.often(0.5, expression(one))}
-
-    def change(node: ast.AST) -> ast.AST:
-        new = names.get(text(node)) if isinstance(node, ast.Subscript) else None
-        return ast.Name(new, ast.Load()) if new else node
-
-    Each(change).visit(function)
-    function.body[:0] = statements("\n".join(f"{name} = {shape}" for shape, name in names.items()))
 
 
 def barriers(self: Disguise, function: ast.FunctionDef) -> None:
@@ -446,7 +386,7 @@ def order(self: Disguise, function: ast.FunctionDef) -> None:
     """Neighbours that have nothing to do with each other, in another order."""
     for body in bodies(function):
         for place in self.rng.sample(range(1, len(body)), len(body) - 1):
-            if self.often(0.7, body[place]) and independent(body[place - 1], body[place]):
+            if self.often(0.7) and independent(body[place - 1], body[place]):
                 body[place - 1 : place + 1] = [body[place], body[place - 1]]
 
 
@@ -457,7 +397,6 @@ def spare_guards(self: Disguise, function: ast.FunctionDef) -> None:
         if not isinstance(node, ast.Subscript) or text(node.value) not in arrays:
             continue
         parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        self.at("guards", text(node))
         axis = self.rng.randrange(len(parts))
         plain = names_in(parts[axis]) and not has(parts[axis], ast.Call)
         if isinstance(node.ctx, ast.Load) and plain and self.often(0.25):
@@ -473,12 +412,7 @@ def more_digits(self: Disguise, function: ast.FunctionDef) -> None:
     sums = {text(one).split(" ")[0] for one in assigns if text(one).endswith(" = float32(0)")}
     for one in assigns:
         name, _, value = text(one).partition(" ")
-        if (
-            name in sums
-            and name.isidentifier()
-            and value != "= float32(0)"
-            and self.often(0.4, one)
-        ):
+        if name in sums and name.isidentifier() and value != "= float32(0)" and self.often(0.4):
             one.value = ast.Call(ast.Name(self.rng.choice(TYPES), ast.Load()), [one.value], [])
     for node in (node for node in nodes if isinstance(node, ast.Call)):
         array = text(node.func) == "cuda.shared.array" and text(node.args[1]) == "float32"
@@ -492,6 +426,6 @@ def more_digits(self: Disguise, function: ast.FunctionDef) -> None:
 STEPS: tuple[tuple[Callable[..., Any], float], ...] = (
     (strides, 0), (split_tuple, 0.7), (guard, 0.5), (returns, 0), (spare_guards, 0),
     (bounds, 0), (loop, 0.8), (sum_in_full, 0.5),
-    (named_part, 0.45), (sizes, 0), (barriers, 0), (more_digits, 0), (order, 0),
+    (named_part, 0.45), (barriers, 0), (more_digits, 0), (order, 0),
 )  # fmt: skip
-OF_HOSTS = split_tuple, named_part, sizes, order
+OF_HOSTS = split_tuple, named_part, order

@@ -19,13 +19,11 @@ IMPORTS = {"cuda", "float32", "float64", "int32", "int64", "uint32", "uint64"}
 class Gathered:
     """What a launch function needs.
 
-    changed: constants with another value than their own. texts: functions with another text.
+    changed: constants with another value than their own.
     """
 
-    def __init__(
-        self, module: str, launch: str, changed: Mapping[str, int], texts: Mapping[str, str]
-    ) -> None:
-        self.changed, self.texts = changed, texts
+    def __init__(self, module: str, launch: str, changed: Mapping[str, int]) -> None:
+        self.changed = changed
         self.constants: dict[str, ast.expr] = {}
         self.functions: dict[str, ast.FunctionDef] = {}
         self.files: dict[str, SourceFile] = {}
@@ -48,8 +46,7 @@ class Gathered:
             self.files[module] = SourceFile(path.read_text(encoding="utf-8"), module)
         file = self.files[module]
         if name in file.functions:
-            own = file.functions[name]
-            function = bare(ast.parse(self.texts[name]).body[0] if name in self.texts else own)
+            function = bare(file.functions[name])
             self.needs(function, module)
             self.functions[name] = function
         elif name in file.imports:

@@ -59,25 +59,22 @@ def grade(options: Namespace) -> int:
         raise InputError(f"{folder} is no folder: give one with a folder per student")
     lesson, level = which(options.cases)
     out = make_output_folder(options.out)
-    with locked(out):
+    with locked(out), WorkerPool() as workers:
         there = (out / TABLE).read_text("utf-8", "replace") if (out / TABLE).exists() else MARK
         if MARK not in there[:99]:
             raise InputError(f"{out / TABLE} was made by something else: give another --out")
-        rows, workers = [], WorkerPool()
-        try:
-            for path in entries_of(folder):
-                if path.name.startswith(".") or path.resolve() == out.resolve():
-                    continue
-                student = path.name if path.is_dir() else path.stem
-                try:
-                    case = make_case(secret_seed(student, options.secret), lesson, level)
-                    rows.append(row_of(student, case, path, workers))
-                except InputError as error:
-                    rows.append(Row(student, note=str(error)))
-                told = f"{rows[-1].points} of {sum(POINTS.values())} points; {rows[-1].note}"
-                print(one_line(f"{student}: {told.removesuffix('; ')}"))
-        finally:
-            workers.stop()
+        rows = []
+        for path in entries_of(folder):
+            if path.name.startswith(".") or path.resolve() == out.resolve():
+                continue
+            student = path.name if path.is_dir() else path.stem
+            try:
+                case = make_case(secret_seed(student, options.secret), lesson, level)
+                rows.append(row_of(student, case, path, workers))
+            except InputError as error:
+                rows.append(Row(student, note=str(error)))
+            told = f"{rows[-1].points} of {sum(POINTS.values())} points; {rows[-1].note}"
+            print(one_line(f"{student}: {told.removesuffix('; ')}"))
         write_table(out / TABLE, [Row._fields, *rows])
     print(f"{len(rows)} cases: {out / TABLE}")
     return 0

@@ -58,16 +58,13 @@ class CountedRuns(Runs):
 def write(folder: Path, chosen: Sequence[Lesson]) -> list[Shown]:
     """Write two replays of each kernel into `folder`/replays; the pages are made by `pages`."""
     (folder / "replays").mkdir(parents=True)
-    workers = WorkerPool(trusted=True)
     found: list[Shown] = []
-    try:
+    with WorkerPool(trusted=True) as workers:
         for lesson in chosen:
             functions = checks_of(lesson)
             tries = islice(candidates(lesson), MOST_TRIES)
             shown = (watched(folder, lesson, one, functions[one.check], workers) for one in tries)
             found += islice(filter(None, shown), PER_LESSON)
-    finally:
-        workers.stop()
     return found
 
 

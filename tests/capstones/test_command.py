@@ -87,7 +87,7 @@ def test_nothing_is_replaced_unasked(command, image, tmp_path, capsys):
 def test_a_file_of_the_users_is_never_replaced(command, image, tmp_path, capsys):
     shutil.copy(image, tmp_path / "gray.png")
     assert call(command, image, tmp_path, "--overwrite") == 2
-    assert "gray.png was not written by this command" in capsys.readouterr().err
+    assert "gray.png was written by no run" in capsys.readouterr().err
     out = tmp_path / "out"
     assert call(command, image, out, "--steps", "1") == 0
     assert call(command, out / "gray.png", out, "--overwrite") == 2

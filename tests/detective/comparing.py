@@ -135,7 +135,7 @@ def functions_of(file):
 @functools.cache
 def known_functions():
     """Those of the course that cases are made of, with what they import."""
-    files = [Gathered(one.module, one.launch, {}, {}) for one in SUBJECTS.values()]
+    files = [Gathered(one.module, one.launch, {}) for one in SUBJECTS.values()]
     texts = [file_text(file.constants, file.functions) for file in files]
     return [found for file in texts for found in functions_of(file) if found]
 

@@ -45,9 +45,9 @@ def pair_of(finding):
 )
 def test_a_disguise_changes_names_and_lines_and_no_result(name):
     subject = SUBJECTS[name]
-    gathered = Gathered(subject.module, subject.launch, {}, {})
+    gathered = Gathered(subject.module, subject.launch, {})
     plain = file_text(gathered.constants, gathered.functions)
-    right = [disguised(subject, f"test {seed}", {}) for seed in range(3)]
+    right = [disguised(subject, f"test {seed}") for seed in range(3)]
     assert len({case.right for case in right}) == 3
     for case in right:
         assert not set(gathered.functions) & set(re.findall(r"\w+", case.right))

@@ -321,7 +321,7 @@ def test_a_folder_with_the_name_of_a_file_stays(place):
 def test_the_picture_to_learn_stays(place, name):
     os.makedirs("mine")
     shutil.move("photo.png", f"mine/{name}")
-    words = "the picture to learn"
+    words = "which it reads"
     refuse(place, [f"mine/{name}", "--out", "mine", *SHORT, "--overwrite"], words)
     refuse(place, [f"run/{name}", "--out", "run", *SHORT, "--overwrite"], words)
 
@@ -330,7 +330,7 @@ def test_the_picture_to_learn_stays(place, name):
 def test_the_picture_to_learn_stays_behind_a_link(place):
     os.makedirs("mine")
     os.symlink("../photo.png", "mine/bilinear.png")
-    refuse(place, ["mine/bilinear.png", "--out", "mine", *SHORT], "the picture to learn")
+    refuse(place, ["mine/bilinear.png", "--out", "mine", *SHORT], "which it reads")
 
 
 @pytest.mark.parametrize(

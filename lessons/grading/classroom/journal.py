@@ -5,7 +5,6 @@ not finished when the power went is left out, and its check runs again.
 """
 
 import hashlib
-import importlib.metadata
 import json
 import os
 import platform
@@ -18,6 +17,7 @@ from typing import IO, Any, NamedTuple
 
 from kernels.files.atomic import unwritable
 from kernels.plumbing.errors import InputError
+from kernels.training.devices import version_of
 from lessons.course.lesson import LESSONS, Lesson
 from lessons.grading.judge.result import GRADER_FAILED, Result
 from lessons.grading.walls.confine import what_is_enforced
@@ -155,13 +155,6 @@ def this_place(jobs: int) -> dict[str, Any]:
         "jobs": jobs,
         "confinement": confinement(),
     }
-
-
-def version_of(package: str) -> str | None:
-    try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return None
 
 
 def digest_of_checks(lessons: Sequence[Lesson]) -> str:

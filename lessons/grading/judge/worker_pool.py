@@ -36,6 +36,12 @@ class WorkerPool:
         # A file that did not finish loading in time: it will not do so again.
         self.endless: Submission | None = None
 
+    def __enter__(self) -> "WorkerPool":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
     def beside(self) -> "WorkerPool":
         """A pool that is kept for many texts of one lesson, with workers that start like these."""
         pool = WorkerPool(trusted=True, new_worker=self.new_worker)
