@@ -107,7 +107,7 @@ class Likelihood:
         if change.kind in KINDS_OF_FEW and not RARE.search(change.words):
             return FEW
         if change.kind in ("assignment", "sign") or ".shape" in old:
-            return SELDOM
+            return 0 if "(`+=`)" in change.words else SELDOM
         if change.kind == "function" and old.partition("(")[0] in CASTS:
             return SELDOM
         if change.kind == "operator" and "^" in change.new and "^" not in old:

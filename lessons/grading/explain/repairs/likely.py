@@ -208,10 +208,8 @@ def as_in_another_call(text: Text) -> Iterator[Change]:
         line = other.lineno
         if type(one) is not type(other) or len(mine) != len(theirs) or mine == theirs:
             continue
-        if head_of(one) == head_of(other):
-            for part, new in (
-                zip(parts, theirs, strict=True) if head_of(one) not in NO_MODEL else ()
-            ):
+        if head_of(one) == head_of(other) and head_of(one) not in NO_MODEL:
+            for part, new in zip(parts, theirs, strict=True):
                 if text.of(part) != new:
                     yield from text.change(part, new, f"with this as line {line} has it")
         elif isinstance(one, ast.Subscript) and {*mine} & {*theirs} and len(mine) > 1:

@@ -93,13 +93,12 @@ def by_numbers(
     statements = leading_to(first_strange(mine, known, functions), functions)[:MOST_STATEMENTS]
     inside = [one for one in changes if any(holds(node, one.line) for node in statements)]
     likely = beside(inside, statements, source, functions, known, Known(mine.numbers), computed)
-    chosen, elsewhere = {*likely}, {*likely, *inside}
-    suspected = [one for one in inside if one not in chosen]
+    elsewhere = {*likely, *inside}
     others = iter([one for one in changes if one not in elsewhere])
     # Each second one in the usual order, which knows slips that no numbers show.
     mixed = [one for pair in zip(likely, changes, strict=False) for one in pair]
     mixed += likely
-    for place, change in enumerate(suspected):
+    for place, change in enumerate(inside):
         mixed += [next(others, change)] if place % IN_TURN == IN_TURN - 1 else []
         mixed.append(change)
     return list(dict.fromkeys([*mixed, *others])), statements[0].lineno if statements else 0

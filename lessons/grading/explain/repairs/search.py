@@ -333,7 +333,7 @@ def candidates(
             if likelihood.is_vain(change):
                 continue
             rank += likelihood.ranks(change)
-            rank -= SUSPECTED * uses(idle, change)
+            rank -= SUSPECTED * any(re.search(rf"\b{name}\b", change.new) for name in idle)
             rank -= OF_A_TOLD_KIND * (change.kind in kinds)
             if change.line in leading:  # such as rows for columns
                 old = source.between(change.start, change.end)
@@ -367,11 +367,6 @@ def lines_to_outside(text: Text, told: str) -> set[int]:
         found |= {a.lineno for a, _ in pairs}
         names.update(name for _, b in pairs for name in names_in(b))
     return found
-
-
-def uses(idle: Collection[str], change: Change) -> bool:
-    """Whether a change brings in a name that the function was given or has computed for nothing."""
-    return any(re.search(rf"\b{name}\b", change.new) for name in idle)
 
 
 def idle_names(function: ast.FunctionDef) -> list[str]:
