@@ -229,6 +229,8 @@ def test_what_pytest_would_use_is_found_beside_a_file_and_above_it(tmp_path, nam
     (tmp_path / name).touch()
     assert list(planted_beside(["--exercise", str(file), "lessons"])) == [tmp_path / name]
     assert list(planted_beside([f"--exercise={file}", "lessons", "tests"])) == []
+    # Words that no file can have as a name: a long -k, and one of another platform.
+    assert list(planted_beside(["-k", "word or " * 60, "a\0b"])) == []
 
 
 @pytest.mark.skipif(os.name != "posix", reason="makes links and a pipe")

@@ -65,7 +65,7 @@ def planted_beside(words: Sequence[str]) -> Iterator[Path]:
     """Files that pytest takes from where the words of its command line lead to."""
     for word in words:
         path = Path(word.partition("::")[0])
-        if word.startswith("-") or not word or not path.exists():
+        if word.startswith("-") or not word or not os.path.exists(path):
             continue
         place = path.resolve()
         for folder in [place, *place.parents]:
