@@ -261,6 +261,8 @@ BESIDE = {
     "up = (a [ 1 ] * 2 - p + ky)",
     "(f, y, x, h, w):\n a = f(y * w + x)\n b = f(y * h + x)\n c = f(w * w + x)\n return a, b, c, h":
     "b = f(y * w + x)",
+    "(a, y, step, pad):\n return at(a, y + 1, pad, step)\n\ndef at(b, k, step, pad):\n return b[k]":
+    "at(a, y + 1, step, pad)",
 }  # fmt: skip
 
 
@@ -285,6 +287,8 @@ OFTEN = {
     "(a, q):\n n = q\n for i in range(n):\n  a[i] = n": "n = (q + 1)",
     "(a, n):\n for i in range(4):\n  q = cuda.threadIdx.x * 4\n  a[i] = q < n":
     "(cuda.threadIdx.x * 4 + i)",
+    "(a, y, x):\n p = a[y, x]\n q = a[y, x + 1]\n r = a[y, x + 1]\n return p + q * r":
+    "r = a[y, (x + 1 + 1)]",
 }  # fmt: skip
 
 

@@ -66,6 +66,18 @@ def test_rounds_that_are_left_out_are_told(leave):
     assert not advice(loading("pass"), 7)
 
 
+def test_of_two_reasons_the_nearer_is_told_and_of_ones_own_memory_none_elsewhere():
+    body = [f"    {line}" for line in loading("continue")[1:5]]
+    source = ["def kernel(a):", "    if busy:", *body, "    x = own[3]"]
+    message = "own[3] is read by thread 0, but nobody has written it yet"
+    told = lines_of_findings([Found("uninitialised", 7, message, True)], source, {7: "given"})
+    assert "`continue` of line 5" in told[-1]  # and not the line that `given` is right
+    outside = [*source[:6], "", "def use(own):", "    x = own[3]"]
+    assert "line 6" in advice(outside, 9)
+    local = [Found("uninitialised", 9, f"{message}; local memory", True)]
+    assert "line 6" not in "".join(lines_of_findings(local, outside))
+
+
 def test_the_end_of_an_endless_loop_leaves_nothing_out():
     endless = [line.replace("for s in range(row, 64, 16)", "while True") for line in LOADING]
     assert not advice([line.replace("{leave}", "break") for line in endless], 7)

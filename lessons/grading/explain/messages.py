@@ -114,7 +114,8 @@ def lines_of_findings(
     for group in groups[:MOST_FINDINGS]:
         found = group[0]
         name = given.get(found.line, "") if found.own else ""
-        more = more_advice(found, source) if found.own and not name else []
+        asked = found.own and (not name or found.kind == "uninitialised")
+        more = more_advice(found, source) if asked else []
         said = said_of(found, name)
         if found.kind == "uninitialised" and found.own:
             said = without_questions(said, found.line, source, bool(more))
@@ -122,7 +123,7 @@ def lines_of_findings(
         if found.own:
             lines += quoted(found.line, source)
             lines += [*other_lines(group), *(f"  {advice}" for advice in more)]
-        if name:
+        if name and not more:
             lines.append(f"  {IS_GIVEN.format(name)}")
     if any(map(made_of_garbage, told)):
         lines.append(READ_TOO_EARLY)

@@ -174,6 +174,10 @@ def stored_by_some(message: str, line: int, source: Sequence[str]) -> list[str]:
     if array is None:
         return []
     store = guarded_store(array[1], line, source)
+    if store and "local memory" in message:  # a thread has read it where it goes itself
+        around = function_around(line, source)
+        here = around and around.lineno <= store.line <= (around.end_lineno or 0)
+        store = store if here else None
     return [told_of_store(store, array[1], source, message)] if store else []
 
 
@@ -184,7 +188,7 @@ def told_of_store(store: Store, array: str, source: Sequence[str], message: str)
             f"threads that return in line {store.returns} never come to {stores}: others may read "
             "what these should have stored"
         )
-    if not store.guard:
+    if store.skips > store.guard:  # the one that is nearer
         word = "break" if "break" in source[store.skips - 1] else "continue"
         return (
             f"a thread that comes to the `{word}` of line {store.skips} leaves out {stores}: what "

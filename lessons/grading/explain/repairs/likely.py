@@ -9,7 +9,7 @@ Each is one of a few, where a name or a number in any place is one of hundreds. 
 import ast
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import permutations
+from itertools import pairwise, permutations
 
 from lessons.grading.explain.repairs.beside import WORDS
 from lessons.mutations.changes import Ranked, names_of_the_file, together
@@ -324,6 +324,36 @@ def is_of_a_thread(name: str, text: Text) -> bool:
     return "threadIdx" in "".join(values) and "blockIdx" not in "".join(values)
 
 
+def arguments_by_their_names(text: Text) -> Iterator[Change]:
+    """The arguments of a function of this file, where the names of its parameters belong."""
+    functions = text.source.functions()
+    for call in text.all(ast.Call):
+        function = functions.get(called_name(call))
+        names = [one.arg for one in function.args.args] if function else []
+        mine = list(map(text.of, call.args))
+        if len(mine) != len(names) or not {*mine} & {*names}:
+            continue
+        others = iter([one for one in mine if one not in names])
+        new = [name if name in mine else next(others, name) for name in names]
+        if sorted(new) == sorted(mine) and new != mine:
+            words = f"with the arguments of `{called_name(call)}` in another order"
+            yield from text.change(call, f"{text.of(call.func)}({', '.join(new)})", words)
+
+
+def twice_the_same(text: Text) -> Iterator[Change]:
+    """Two lines that give one and the same to two names: an index that was to go on by one."""
+    for (one, first), (other, second) in pairwise(text.pairs):
+        old = text.of(second)
+        if text.of(one) == text.of(other) or old != text.of(first) or "[" not in old:
+            continue
+        words = f"with something else than what line {first.lineno} has already"
+        for value in (second, first):
+            inner = [node for node in ast.walk(value) if isinstance(node, ast.Subscript)]
+            for part in (part for node in inner for part in indices_of(node)):
+                for sign in "+-":
+                    yield from text.change(part, f"({text.of(part)} {sign} 1)", words)
+
+
 def best_not_kept(text: Text) -> Iterator[Change]:
     """`if a < best:` that does not store a as the best."""
     for node in text.all(ast.If):
@@ -390,4 +420,5 @@ LIKELY: tuple[tuple[int, Callable[[Text], Iterator[Change]]], ...] = (
     (-2, as_the_other_axis), (-2, as_in_another_call), (-1, as_a_sum_elsewhere),
     (0, index_for_a_number), (0, made_of_it), (-1, everywhere_in_a_line),
     (-3, steps_and_ends), (-2, best_not_kept), (-2, not_moved_on), (-2, one_more),
+    (-5, arguments_by_their_names), (-5, twice_the_same),
 )  # fmt: skip
