@@ -30,7 +30,7 @@ lessons/lab/simulator/foretell .py               306
 lessons/mutations          .py                  1180
 lessons/reference          .py                  1330
 lessons/site               .py                   480
-tests                      .py                 44450
+tests                      .py                 44460
 benchmarks                 .py                  4160
 images                     .py                   840
 """
