@@ -19,7 +19,7 @@ kernels/fast               .py                  5040
 lessons                    .py                  1580
 lessons/NN                 test_*.py            5570
 lessons/NN                 .py                  8840
-lessons/NN                 .diff               27180
+lessons/NN                 .diff               27210
 lessons/broken             .py                   810
 lessons/capstones          .py                   930
 lessons/course             .py                  1550
