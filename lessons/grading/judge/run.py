@@ -41,7 +41,7 @@ from lessons.grading.judge.result import (
 )
 from lessons.grading.judge.runs import Engines, Runs
 from lessons.grading.judge.verdict import NoNumbers, Verdict
-from lessons.grading.judge.worker_pool import WorkerPool, ending
+from lessons.grading.judge.worker_pool import WorkerPool
 from lessons.grading.walls.submission import Submission
 from lessons.grading.worker.text import printable
 from lessons.mutations.generated import LEAVES
@@ -102,7 +102,7 @@ def run_check(
         status, diagnosis, message = ended.status, ended.diagnosis, str(ended)
         if trial.backends:
             told = in_place.without_replaced(before, wrong, attempt.submission.ours)
-            with ending(workers.beside()) as beside:
+            with workers.beside() as beside:
                 diagnosis, message = trial.explained(attempt, ended, told, wrong, effort, beside)
         else:
             message = waiting.not_begun_either(lesson, diagnosis, message, before)

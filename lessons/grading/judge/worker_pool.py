@@ -3,8 +3,7 @@
 import functools
 import multiprocessing.util
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 
 from lessons.course.earlier import Earlier
 from lessons.grading.judge.worker_process import WorkerLost, WorkerProcess, WorkerTimeout
@@ -111,15 +110,6 @@ class WorkerPool:
 
     def printed(self) -> str:
         return self.worker.printed() if self.worker else ""
-
-
-@contextmanager
-def ending(workers: WorkerPool) -> Iterator[WorkerPool]:
-    """Within this there are such workers."""
-    try:
-        yield workers
-    finally:
-        workers.stop()
 
 
 @functools.cache
