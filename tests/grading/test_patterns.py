@@ -205,6 +205,15 @@ def test_why_only_the_first_block_writes_is_not_told_against_the_file(clues, wor
 
 
 @pytest.mark.parametrize("counts_blocks", [False, True])
+def test_an_end_that_is_missing_is_where_the_first_block_ends_if_none_is_asked_for(counts_blocks):
+    expected = values(300)
+    clues = Clues(counts_blocks=counts_blocks, stores_in_loops=False)
+    got = spoiled(expected, fill(np.s_[256:]))
+    found = diagnose(expected, got, SENTINEL, TOLERANCE, clues=clues)
+    assert ("never asks for its block" in found.sentence) == (not counts_blocks)
+
+
+@pytest.mark.parametrize("counts_blocks", [False, True])
 def test_blocks_that_are_missing_are_no_missing_grid_where_the_file_has_one(counts_blocks):
     expected = values(40, 50)
     got, clues = spoiled(expected, fill(np.s_[16:32])), Clues(counts_blocks=counts_blocks)

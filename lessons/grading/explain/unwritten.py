@@ -8,6 +8,9 @@ import numpy as np
 from lessons.grading.explain.comparison import Comparison, Diagnosis, block_shape
 
 WIDEST_BORDER = 3  # elements
+WITHIN_A_BLOCK = (
+    "cuda.threadIdx counts within a block; cuda.grid(1) or cuda.grid(2) counts over all of them"
+)
 FEWEST_WRITTEN = 3  # indices in equal steps, so that it is no accident
 
 
@@ -40,10 +43,7 @@ def first_block_only(comparison: Comparison) -> Diagnosis | None:
             "cuda.threadIdx does?"
         )
     else:
-        cause = (
-            "cuda.threadIdx counts within a block; cuda.grid(1) or cuda.grid(2) counts over all "
-            "of them."
-        )
+        cause = f"{WITHIN_A_BLOCK}."
     return Diagnosis("first block only", f"Only what belongs to block 0 was written: {cause}")
 
 
@@ -131,6 +131,11 @@ def cause_of_tail(comparison: Comparison, extents: list[int], short: list[int]) 
             "It has to be the size of the array that is written."
         )
     if not threads and not clues.stores_in_loops:
+        if not clues.counts_blocks:
+            return (
+                f"the kernel never asks for its block, so all do the same: {WITHIN_A_BLOCK}. Or, "
+                "where there is one only, each thread takes several, in steps of their number."
+            )
         return (
             "no loop is there, so a thread stores one, or a few. Are there more of them than "
             "threads? Then each thread takes several, in steps of the number of threads."
