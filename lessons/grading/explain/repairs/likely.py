@@ -38,6 +38,7 @@ FEW = ("term", "factor", "number", "sign", "operator", "parentheses")  # one mor
 NO_MODEL = ("float32", "int32", "int64", "uint32", "uint64", "range", "min", "max", "int", "abs")
 STEPS = "BLOCK_THREADS", "cuda.blockDim.x"
 PLACES = (ast.Tuple, ast.Subscript, ast.Call, ast.Compare)  # where indices and arguments stand
+OF_A_BLOCK = re.compile(r"blockIdx|^\w+ - \w+$")  # the first of its own, or i - threadIdx.x
 OUTSIDE = re.compile(
     r"line (\d+): out-of-bounds: (?:in \w+ \([^)]*\): )?(\w+)\[[^]]*\] is outside its shape "
     r"\([\d, ]*\): (?:axis (\d+) has|index -\d+ of axis (\d+))"
@@ -354,6 +355,73 @@ def twice_the_same(text: Text) -> Iterator[Change]:
                     yield from text.change(part, f"({text.of(part)} {sign} 1)", words)
 
 
+def with_its_first(text: Text) -> Iterator[Change]:
+    """An index, or a whole number, to which the first one of its block or tile is not added."""
+    steps = [loop for loop in text.all(ast.For) if len(getattr(loop.iter, "args", ())) == 3]
+    firsts = {text.of(loop.target) for loop in steps}
+    firsts |= {name for name, value in text.values.items() if OF_A_BLOCK.search(value)}
+    given = [node for node in text.all(ast.Subscript) if text.scope.known.get(head_of(node)) == 0]
+    whole = [value for name, value in text.pairs if text.scope.kinds.get(text.of(name)) == WHOLE]
+    for place in (*whole, *(part for node in given for part in indices_of(node))):
+        for first in sorted(firsts - {*names_in(place)} if {*names_in(place)} else ()):
+            told = f"with `{first}` added to `{text.of(place)}`"
+            yield from text.change(place, f"({first} + {text.of(place)})", told)
+
+
+def of_the_same_names(text: Text) -> Iterator[Change]:
+    """What is made of some names, as another line makes it: x + i * SIDE, and not x * 4 + i."""
+    made: dict[frozenset[str], dict[str, ast.BinOp]] = {}
+    for node in text.all(ast.BinOp):
+        for words in (text.of(node), *two_terms_of(node, text)):
+            names = frozenset(
+                one for one in re.findall(r"[A-Za-z_]\w*", words) if not one.isupper()
+            )
+            if len(names) > 1:
+                made.setdefault(names, {}).setdefault(words, node)
+    for ways in made.values():
+        for (old, node), (new, model) in permutations(ways.items(), 2):
+            if old == text.of(node) and old not in new and new not in old:
+                told = f"with the expression that line {model.lineno} has of the same names"
+                yield from text.change(node, f"({new})", told)
+
+
+def two_terms_of(node: ast.BinOp, text: Text) -> Iterator[str]:
+    """The sum of the last term and one before it, of a sum of three."""
+    left = node.left
+    if (
+        isinstance(node.op, ast.Add)
+        and isinstance(left, ast.BinOp)
+        and isinstance(left.op, ast.Add)
+    ):
+        yield f"{text.of(left.left)} + {text.of(node.right)}"
+        yield f"{text.of(left.right)} + {text.of(node.right)}"
+
+
+def signs_exchanged(text: Text) -> Iterator[Change]:
+    """a + b - c as a - b + c."""
+    for node in text.all(ast.BinOp):
+        if isinstance(node.op, ast.Sub | ast.Add) and isinstance(node.left, ast.BinOp):
+            signs = {ast.Add: "+", ast.Sub: "-"}
+            inner = node.left
+            mine, other = signs.get(type(node.op)), signs.get(type(inner.op))
+            if mine and other and mine != other:
+                sides = map(text.source.part, (inner.left, inner.right, node.right))
+                new = "({} {mine} {} {other} {})".format(*sides, mine=mine, other=other)
+                yield from text.change(node, new, "with the two signs exchanged")
+
+
+def half_and_whole(text: Text) -> Iterator[Change]:
+    """A half that is missing, as of a pixel's centre; a division that is one too many."""
+    for _, value in text.pairs:
+        for sign in "-+" if "float32(" in (old := text.of(value)) else "":
+            words = f"with a half at `{old}`, as for a centre"
+            yield from text.change(value, f"({old} {sign} float32(0.5))", words)
+    for node in text.all(ast.BinOp):
+        if isinstance(node.op, ast.FloorDiv | ast.Mod):
+            words = f"with `{text.of(node.left)}` alone"
+            yield from text.change(node, f"({text.of(node.left)})", words)
+
+
 def best_not_kept(text: Text) -> Iterator[Change]:
     """`if a < best:` that does not store a as the best."""
     for node in text.all(ast.If):
@@ -421,4 +489,5 @@ LIKELY: tuple[tuple[int, Callable[[Text], Iterator[Change]]], ...] = (
     (0, index_for_a_number), (0, made_of_it), (-1, everywhere_in_a_line),
     (-3, steps_and_ends), (-2, best_not_kept), (-2, not_moved_on), (-2, one_more),
     (-5, arguments_by_their_names), (-5, twice_the_same),
+    (-3, with_its_first), (-3, of_the_same_names), (-1, signs_exchanged), (-2, half_and_whole),
 )  # fmt: skip
