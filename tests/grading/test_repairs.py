@@ -289,6 +289,11 @@ OFTEN = {
     "(cuda.threadIdx.x * 4 + i)",
     "(a, y, x):\n p = a[y, x]\n q = a[y, x + 1]\n r = a[y, x + 1]\n return p + q * r":
     "r = a[y, (x + 1 + 1)]",
+    "(a, b, n):\n i = cuda.blockIdx.x * 8\n for j in range(n):\n  b[j] = a[j]": "a[(i + j)]",
+    "(a, b, t, x, j):\n y = t + x + j * 8\n return a[x * 4 + j], b[y]": "a[(x + j * 8)]",
+    "(a, b, y, s, p, k):\n row = y * s + p - k\n return a[row] + b[y]": "((y * s) - p + k)",
+    "(a, x, n):\n c = x * float32(n)\n return a[int32(c)]": "(x * float32(n) - float32(0.5))",
+    "(a, n):\n m = n // 3\n for i in range(m):\n  a[i] = n": "m = (n)",
 }  # fmt: skip
 
 

@@ -376,7 +376,7 @@ def of_the_same_names(text: Text) -> Iterator[Change]:
             names = frozenset(
                 one for one in re.findall(r"[A-Za-z_]\w*", words) if not one.isupper()
             )
-            if len(names) > 1:
+            if len(names) > 1 and "[" not in words:
                 made.setdefault(names, {}).setdefault(words, node)
     for ways in made.values():
         for (old, node), (new, model) in permutations(ways.items(), 2):
