@@ -65,6 +65,9 @@ def test_downsample(case):
         counts, _, small = downsample(case, shape, small_shape, case.measure)
         case.require_many_threads(counts, small)
     share_thin_pictures(case, "downsample", (4, 4, 3))
+    image = case.photo((7, 9, 3))
+    got = [case.call("area_average", image, column, 2, 5, 3, 1) for column in range(5)]
+    case.expect(got, reference.area_downsample(image, 5, 3)[2, :, 1], "area_average")
 
 
 @check("only_its_cell")

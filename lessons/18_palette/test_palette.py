@@ -34,6 +34,9 @@ def test_nearest(case):
     centres[4] = centres[1]
     points[:20] = centres[1] + case.random((20, 3), -0.01, 0.01)
     assign(case, points, centres)
+    flat, places = centres.ravel(), range(0, centres.size, 3)
+    got = [case.call("squared_distance", points, 30, flat, first) for first in places]
+    case.expect(got, reference.squared_distances(points, centres)[30], "squared_distance")
 
 
 @check("fetched_once")
@@ -104,6 +107,9 @@ def test_drawn(case):
     # Points where a centre lies already have no chance.
     points[: len(points) // 2] = points[0]
     draw_some(case, points)
+    distances, seed = case.random(8, 0.1, 2), int(case.rng.integers(2**40))
+    got = [case.call("ticket", one, i, 3, np.uint64(seed)) for i, one in enumerate(distances)]
+    case.expect(got, reference.tickets(distances, 3, seed), "ticket")
 
 
 @check("float32")

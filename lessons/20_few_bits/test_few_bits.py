@@ -1,6 +1,6 @@
 """Checks of lesson 20: few bits, against float64 and whole numbers.
 
-Values lie at least a twentieth of a step from where rounding would decide.
+Values lie at least a twentieth of a step from where rounding would decide, or exactly there.
 """
 
 import numpy as np
@@ -24,7 +24,13 @@ ALLOWED_FETCHES = 2  # of each weight from global memory, per block
 @check("quantised")
 def test_quantised(case):
     for bits in BITS:
-        quantise(case, values_of(case, 300, bits), bits)
+        values = values_of(case, 300, bits)
+        levels = reference.levels_of(values[:9], bits)
+        got = [case.call("level_of", value, bits) for value in values[:9]]
+        case.expect(got, levels, "level_of", tolerance=0)
+        got = [case.call("level_value", level, bits) for level in np.int32(levels)]
+        case.expect(got, reference.values_of(levels, bits), "level_value")
+        quantise(case, values, bits)
 
 
 @check("followed")
@@ -145,11 +151,14 @@ def levels_of(case, cells, bits):
 
 
 def values_of(case, count, bits):
-    """float32, at most 0.45 of a step from a level; some beyond -1 and 1, and both of these."""
+    """float32, at most 0.45 of a step from a level; some beyond -1 and 1, and both of these.
+
+    And 0: with any number of bits it is halfway between two levels, in float32 as well.
+    """
     steps = 2**bits - 1
     levels = case.rng.integers(-2, steps + 3, count) + case.rng.uniform(-0.45, 0.45, count)
     values = np.float32(levels * 2 / steps - 1)
-    values[:2] = (-1, 1)[: len(values)]
+    values[:3] = 0, -1, 1
     return values
 
 
