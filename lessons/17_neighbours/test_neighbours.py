@@ -152,9 +152,7 @@ def drawn(case, sizes):
     count, height, width, channels, number, side, stride, padding = sizes
     images = case.random((count, height, width, channels), -1, 1)
     filters = case.random((side, side, channels, number), -1, 1)
-    rows, columns = (
-        reference.output_size(pixels, side, stride, padding) for pixels in (height, width)
-    )
+    rows, columns = (reference.output_size(n, side, stride, padding) for n in (height, width))
     deltas = case.random((count, rows, columns, number), -1, 1)
     return images, filters, case.random(number, 0.5, 1.5), (stride, padding), deltas
 

@@ -24,13 +24,7 @@ ALLOWED_FETCHES = 2  # of each weight from global memory, per block
 @check("quantised")
 def test_quantised(case):
     for bits in BITS:
-        values = values_of(case, 300, bits)
-        levels = reference.levels_of(values[:9], bits)
-        got = [case.call("level_of", value, bits) for value in values[:9]]
-        case.expect(got, levels, "level_of", tolerance=0)
-        got = [case.call("level_value", level, bits) for level in np.int32(levels)]
-        case.expect(got, reference.values_of(levels, bits), "level_value")
-        quantise(case, values, bits)
+        quantise(case, values_of(case, 300, bits), bits)
 
 
 @check("followed")
@@ -125,10 +119,8 @@ def test_float32(case):
 def test_picture(case):
     bits, columns, rows, width, height = ALL_OF_IT
     values, count = values_of(case, columns * rows * 3, bits), width * height
-    quantised = case.output(values.shape)
-    case.run("launch_quantise", values, bits, quantised, engine="large")
+    quantise(case, values, bits, engine="large")
     levels = reference.levels_of(values, bits)
-    case.expect(quantised, reference.values_of(levels, bits), "quantised")
     right = reference.packed(levels, bits)
     words = case.output(right.shape, np.uint32)
     case.run("launch_pack_cells", values, bits, words, engine="large")
@@ -151,14 +143,11 @@ def levels_of(case, cells, bits):
 
 
 def values_of(case, count, bits):
-    """float32, at most 0.45 of a step from a level; some beyond -1 and 1, and both of these.
-
-    And 0: with any number of bits it is halfway between two levels, in float32 as well.
-    """
+    """float32, at most 0.45 of a step from a level; some beyond -1 and 1, and both of these."""
     steps = 2**bits - 1
     levels = case.rng.integers(-2, steps + 3, count) + case.rng.uniform(-0.45, 0.45, count)
     values = np.float32(levels * 2 / steps - 1)
-    values[:3] = 0, -1, 1
+    values[:3] = 0, -1, 1  # with any number of bits, 0 is halfway between two levels
     return values
 
 
@@ -167,10 +156,13 @@ def weights_of(case):
     return case.rng.normal(0, 0.3, WEIGHTS).astype(np.float32)
 
 
-def quantise(case, values, bits):
+def quantise(case, values, bits, engine=None):
+    levels = reference.levels_of(values, bits)
+    right = reference.values_of(levels, bits)
+    case.expect([case.call("level_of", x, bits) for x in values[:9]], levels[:9], "level_of")
+    case.expect([case.call("level_value", n, bits) for n in levels[:9]], right[:9], "level_value")
     quantised = case.output(values.shape)
-    case.run("launch_quantise", values, bits, quantised)
-    right = reference.values_of(reference.levels_of(values, bits), bits)
+    case.run("launch_quantise", values, bits, quantised, engine=engine)
     case.expect(quantised, right, "quantised")
 
 
