@@ -359,6 +359,7 @@ def computed(name: str, *arguments: Number) -> object:
     return call_libdevice(name, [np.asarray(argument)[()] for argument in arguments])
 
 
+LIBDEVICE = importlib.import_module("numba.cuda.libdevice").__dict__
 COMPUTED = {name: partial(computed, name) for name in names_of_libdevice()}
 
 
@@ -368,7 +369,7 @@ def plain_device_functions() -> Iterator[None]:
 
     And `cuda.libdevice`, whose functions are empty in Python, computes.
     """
-    compiled, empty = KERNEL.__call__, dict(vars(cuda.libdevice))
+    compiled, empty = KERNEL.__call__, dict(LIBDEVICE)
 
     def call(function: Any, *arguments: object) -> object:
         if function.targetoptions["device"]:
@@ -376,12 +377,12 @@ def plain_device_functions() -> Iterator[None]:
         return compiled(function, *arguments)
 
     KERNEL.__call__ = call
-    vars(cuda.libdevice).update(COMPUTED)
+    LIBDEVICE.update(COMPUTED)
     try:
         yield
     finally:
         KERNEL.__call__ = compiled
-        vars(cuda.libdevice).update(empty)
+        LIBDEVICE.update(empty)
 
 
 @contextmanager
