@@ -365,10 +365,7 @@ COMPUTED = {name: partial(computed, name) for name in names_of_libdevice()}
 
 @contextmanager
 def plain_device_functions() -> Iterator[None]:
-    """Within this, what `cuda.jit(device=True)` has made runs as plain Python when it is called.
-
-    And `cuda.libdevice`, whose functions are empty in Python, computes.
-    """
+    """Within this, device functions run as plain Python when called, those of libdevice, too."""
     compiled, empty = KERNEL.__call__, dict(LIBDEVICE)
 
     def call(function: Any, *arguments: object) -> object:
