@@ -62,8 +62,10 @@ def test_overlap(case):
 @check("downsample")
 def test_downsample(case):
     for shape, small_shape in DOWNSAMPLED:
-        counts, _, small = downsample(case, shape, small_shape, case.measure)
+        counts, image, small = downsample(case, shape, small_shape, case.measure)
         case.require_many_threads(counts, small)
+    got = [case.call("area_average", image, x, 1, *small_shape[::-1], 2) for x in range(3)]
+    case.expect(got, small.array[1, :, 2], "area_average")
     share_thin_pictures(case, "downsample", (4, 4, 3))
 
 

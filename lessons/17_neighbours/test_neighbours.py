@@ -11,12 +11,12 @@ from lessons.reference import neighbours as reference
 # Images, height, width, channels; filters, their side, stride, padding.
 ANY = (
     (2, 7, 9, 3, 5, 3, 1, 1), (1, 8, 5, 2, 3, 3, 2, 1), (2, 4, 4, 6, 10, 4, 1, 0),
-    (1, 9, 6, 1, 1, 5, 1, 2), (1, 1, 1, 1, 1, 1, 1, 0),
+    (1, 9, 6, 1, 1, 5, 1, 3), (1, 1, 1, 1, 1, 1, 1, 0),
 )  # fmt: skip
 FOR_PRODUCTS = *ANY, (1, 9, 8, 2, 18, 3, 1, 1)  # more filters, and more pixels, than a block has
 FOR_HALO = (1, 5, 7, 2, 3), (2, 9, 33, 1, 1), (1, 8, 32, 9, 6), (1, 17, 65, 1, 4)
 FOR_POOLING = (2, 4, 6, 3), (1, 7, 5, 2), (1, 2, 2, 1)
-FOR_FILTERS = *ANY[:3], (1, 17, 17, 3, 17, 3, 1, 1)  # the last in two chunks, of 289 pixels
+FOR_FILTERS = *ANY[:3], (1, 14, 16, 3, 17, 3, 1, 2)  # two chunks: 288 deltas of 224 pixels
 
 CHUNK, PIXELS_PER_BLOCK, SIDE, HALO = 256, 64, 16, 340 / 256
 COUNTED_PIECE = 1, 16, 64, 8, 4
@@ -152,9 +152,7 @@ def drawn(case, sizes):
     count, height, width, channels, number, side, stride, padding = sizes
     images = case.random((count, height, width, channels), -1, 1)
     filters = case.random((side, side, channels, number), -1, 1)
-    rows, columns = (
-        reference.output_size(pixels, side, stride, padding) for pixels in (height, width)
-    )
+    rows, columns = (reference.output_size(n, side, stride, padding) for n in (height, width))
     deltas = case.random((count, rows, columns, number), -1, 1)
     return images, filters, case.random(number, 0.5, 1.5), (stride, padding), deltas
 

@@ -34,6 +34,8 @@ def test_nearest(case):
     centres[4] = centres[1]
     points[:20] = centres[1] + case.random((20, 3), -0.01, 0.01)
     assign(case, points, centres)
+    got = [case.call("squared_distance", points, 30, centres.ravel(), 3 * c) for c in range(6)]
+    case.expect(got, reference.squared_distances(points, centres)[30], "squared_distance")
 
 
 @check("fetched_once")
@@ -185,6 +187,8 @@ def draw_some(case, points):
         case.run("launch_draw", points, centres, number, np.uint64(seed), outputs, winners)
         case.expect(outputs, nearest, "distances")
         right, pair = int(tickets.argmin()), winners.array[number]
+        got = case.call("ticket", np.float32(nearest[right]), right, number, np.uint64(seed))
+        case.expect(got, tickets[right], "ticket")
         lowest = np.int32(pair >> 32).view(np.float32)
         case.expect(lowest, tickets[right], f"the lowest ticket for centre {number}")
         case.require(

@@ -31,6 +31,10 @@ def test_layer_norm(case):
         normalize(case, case.random((rows, width), -1, 1))
     # A row of equal numbers has no deviation.
     normalize(case, np.full((2, 33), 0.5, np.float32))
+    some, none = (2, 1, 2), (0, 0, 0)  # groups: how many numbers, their mean, their squares
+    merged = (some, (3, 6, 8), (5, 4, 40)), (none, some, some), (some, none, some), (none,) * 3
+    for own, other, both in merged:
+        case.expect(case.call("merge", *np.float32(own + other)), both, "merge")
 
 
 @check("far_from_zero")

@@ -38,7 +38,7 @@ from kernels.launch import blocks_for, on_gpu
 
 @register_jitable
 def level_of(value, bits):
-    """The level, of 0 to 2^bits - 1, that is nearest to a value: int32.
+    """The level, of 0 to 2^bits - 1, that is nearest to a value, of two the upper one: int32.
 
     value: float32; what is below -1 or above 1 is clipped first. bits: 1 to MAX_BITS.
     """

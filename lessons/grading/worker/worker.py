@@ -14,6 +14,7 @@ import types
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -41,6 +42,7 @@ from lessons.grading.worker.stage_calls import LaunchForgotten, StageCalls
 from lessons.grading.worker.student_file import StudentFile
 from lessons.lab.compiled.engine import launch as launch_native
 from lessons.lab.dimensions import as_dim3, volume
+from lessons.lab.libdevice import call_libdevice, names_of_libdevice
 from lessons.lab.numba_types import Number, is_number
 from lessons.lab.simulator.arguments import copies, restore
 from lessons.lab.simulator.report import Report
@@ -353,10 +355,18 @@ def plain(value: object) -> object:
 # ---------------------------------------------------------------- math as it is in a kernel
 
 
+def computed(name: str, *arguments: Number) -> object:
+    return call_libdevice(name, [np.asarray(argument)[()] for argument in arguments])
+
+
+LIBDEVICE = importlib.import_module("numba.cuda.libdevice").__dict__
+COMPUTED = {name: partial(computed, name) for name in names_of_libdevice()}
+
+
 @contextmanager
 def plain_device_functions() -> Iterator[None]:
-    """Within this, what `cuda.jit(device=True)` has made runs as plain Python when it is called."""
-    compiled = KERNEL.__call__
+    """Within this, device functions run as plain Python when called, those of libdevice, too."""
+    compiled, empty = KERNEL.__call__, dict(LIBDEVICE)
 
     def call(function: Any, *arguments: object) -> object:
         if function.targetoptions["device"]:
@@ -364,10 +374,12 @@ def plain_device_functions() -> Iterator[None]:
         return compiled(function, *arguments)
 
     KERNEL.__call__ = call
+    LIBDEVICE.update(COMPUTED)
     try:
         yield
     finally:
         KERNEL.__call__ = compiled
+        LIBDEVICE.update(empty)
 
 
 @contextmanager
