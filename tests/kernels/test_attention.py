@@ -141,6 +141,7 @@ def drawn_step(reader):
     parameters += random(parameters.size, reach=0.3)
     reader.parameters = device.to_device(parameters)
     reader.parts = network.parts_of(reader.parameters, reader.layers)
+    reader.step_work = reader.new_step_work()
     tokens, answers = map(device.to_host, (reader.tokens, reader.answers))
     return reference_step(tokens, answers, parameters, reader.layers)
 
@@ -154,9 +155,6 @@ def run_fused(module, layers, batch, device):
     """(losses, gradients) of a fused step, and what they should be."""
     reader = module.FusedReader(3, batch, device, layers)
     right = drawn_step(reader)
-    turned = np.empty_like(right[1], np.float32)
-    turned[device.to_host(reader.places)] = device.to_host(reader.parameters)
-    reader.turned = device.to_device(turned)
     reader.find_sums(device.launch)
     found = device.to_host(reader.losses), device.to_host(reader.sums).sum(axis=0, dtype=float)
     return found, right
@@ -195,7 +193,7 @@ def test_fused_steps_learn_what_the_readable_ones_learn_and_leave_the_same_bits(
     def trained(kind):
         reader = kind(3, 32, choose_device("native"))
         for step in range(1, 31):
-            reader.train(step, 30)
+            reader.train(step, network.rate_at(step, 30))
         return reader
 
     one, other, readable = map(trained, (fused.FusedReader, fused.FusedReader, network.Reader))
