@@ -13,18 +13,15 @@ from lessons.reference import attention as reference
 from lessons.reference.classifier import softmax
 from tests.engines import ENGINES
 from tests.kernels.test_few_samples import without_barriers
+from tests.kernels.test_kernels import random
 
 pytestmark = pytest.mark.gpu
 thorough = pytest.mark.thorough
 
 
-def random(*shape, seed=0, reach=1.0):
-    return np.random.default_rng(seed).uniform(-reach, reach, shape).astype(np.float32)
-
-
 def compare(engine, sizes, module):
     """Flash attention, forward and back, with float64; of the largest number if that is above 1."""
-    given = [random(*sizes, seed=seed, reach=2) for seed in range(4)]
+    given = [2 * random(*sizes, seed=seed) for seed in range(4)]
     q, k, v, grad_out = map(engine.array, given)
     out, _, log_sums = reference.attention(*given[:3])
     flash, sums, products = (engine.output(shape) for shape in (sizes, sizes[:3], sizes[:3]))
@@ -138,7 +135,7 @@ def drawn_step(reader):
     clock = reader.numbers.clock
     recall.launch_draw_rows(clock, reader.seed, reader.tokens, reader.answers, device.launch)
     parameters = device.to_host(reader.parameters)
-    parameters += random(parameters.size, reach=0.3)
+    parameters += 0.3 * random(parameters.size)
     reader.parameters = device.to_device(parameters)
     reader.parts = network.parts_of(reader.parameters, reader.layers)
     reader.step_work = reader.new_step_work()

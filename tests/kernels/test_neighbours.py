@@ -9,12 +9,9 @@ from lessons.lab.errors import ProblemsFound
 from lessons.reference import neighbours as reference
 from tests.engines import ENGINES, launch_mixed
 from tests.kernels.test_few_samples import without_barriers
+from tests.kernels.test_kernels import random
 
 pytestmark = pytest.mark.gpu
-
-
-def random(*shape, seed=0):
-    return np.random.default_rng(seed).uniform(-1, 1, shape).astype(np.float32)
 
 
 # A piece and a bit each way, so of channels and filters; a bit less; what does not fit, such as
