@@ -166,14 +166,13 @@ def parts_of(flat, layers):
 
 def initial_parameters(seed, layers):
     """(n,) float32, a pure function of the seed: gains of 1, matrices that keep sizes."""
-    random = np.random.Generator(np.random.Philox(seed))
-    parts = []
-    last = len(shapes_of(layers)) - 1
-    for number, shape in enumerate(shapes_of(layers)):
-        # A layer that looks everywhere, and adds little, at first, learns sooner where to look.
-        share = 1 if number == last else 0.5
-        spread = SPREAD if number < 2 else share * WIDTH**-0.5
-        parts.append(random.normal(0, spread, shape) if len(shape) == 2 else np.ones(shape))
+    random, shapes = np.random.Generator(np.random.Philox(seed)), shapes_of(layers)
+    # A layer that looks everywhere, and adds little, at first, learns sooner where to look.
+    spreads = [SPREAD] * 2 + [0.5 * WIDTH**-0.5] * (len(shapes) - 3) + [WIDTH**-0.5]
+    parts = [
+        random.normal(0, spread, shape) if len(shape) == 2 else np.ones(shape)
+        for shape, spread in zip(shapes, spreads, strict=True)
+    ]
     return np.concatenate([part.ravel() for part in parts]).astype(np.float32)
 
 

@@ -63,10 +63,10 @@ class Network(NamedTuple):
     probabilities: Any  # (B, classes)
 
 
-def shapes_of(pixels, classes, widths=WIDTHS):
+def shapes_of(pixels, classes):
     """The shapes of the filters, for images of pixels x pixels and one channel."""
     left = pixels // WINDOW // WINDOW
-    first, second = widths
+    first, second = WIDTHS
     return (SIDE, SIDE, 1, first), (SIDE, SIDE, first, second), (left, left, second, classes)
 
 

@@ -69,7 +69,7 @@ def test_a_picture_is_filtered_and_digits_are_read(trained, monkeypatch):
 @pytest.mark.slow
 def test_the_gradient_is_that_of_differences():
     """Of the loss, in float64, along 12 parameters, one of each part of the network at least."""
-    shapes = learner.shapes_of(8, 10, widths=(3, 5))
+    shapes = learner.shapes_of(8, 10)
     parameters = learner.initial_parameters(shapes, 2)
     images = np.random.default_rng(0).random((3, 8, 8, 1), np.float32)
     labels, losses = np.array([3, 0, 9], np.int32), np.zeros(3, np.float32)
