@@ -171,9 +171,6 @@ def training_step(stages, images, labels, losses, network, learning_rate, launch
 def train_epoch(stages, images, labels, losses, network, batch, learning_rate, launch):
     """One training step for each mini-batch: every image once, in order."""
     for start in range(0, images.shape[0], batch):
-        count = min(batch, images.shape[0] - start)
-        these = slice(start, start + count)
-        training_step(
-            stages, images[these], labels[these], losses[these], first_images(network, count),
-            learning_rate, launch,
-        )  # fmt: skip
+        these = [array[start : start + batch] for array in (images, labels, losses)]
+        of_these = first_images(network, these[0].shape[0])
+        training_step(stages, *these, of_these, learning_rate, launch)

@@ -179,8 +179,7 @@ def test_the_lab_notices_every_barrier_that_is_missing_in_a_fused_step():
 def test_a_step_of_the_readable_kernels():
     reader = network.Reader(3, 5, choose_device("native"))
     losses, gradients = drawn_step(reader)
-    reader.forward(reader.device.launch)
-    reader.backward(reader.device.launch)
+    reader.find_gradients(reader.device.launch)
     close(reader.losses, losses, 2e-6)
     close(reader.gradients, gradients, 2e-6)
 
