@@ -154,7 +154,7 @@ def test_a_picture_is_learned_in_few_bits_and_read_from_its_file(trained):
     assert summary["file_bytes"] == len(content) == 24 + 4 * -(-54 * 15 // 32) + 2 * 1568
     picture = decoded(content, 36, 24)
     np.testing.assert_allclose(load_image(out / "decoded.png"), picture, atol=0.003)
-    error = np.mean((picture - image) ** 2)
+    error = np.mean((picture - load_image(out.parent / "picture.png")) ** 2)
     assert summary["psnr_db"] == pytest.approx(-10 * np.log10(error), abs=0.01)
     assert summary["psnr_db"] > 20
 
