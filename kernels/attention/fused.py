@@ -28,18 +28,17 @@ whoever moves a weight also writes its copy in the turned matrix, which the way 
 
 import math
 
-import numpy as np
 from numba import cuda, float32, uint32
 
-from kernels.attention import network, recall
+from kernels.attention import network
 from kernels.attention.layer_norm import EPSILON
 from kernels.attention.network import WIDTH
 from kernels.attention.recall import DIGITS, PLACES, TOKENS
 from kernels.config import WARP
-from kernels.fused.few_samples import launch_move_by_adam, turned_places
 from kernels.plumbing.recording import FIRST_STEP
 from kernels.reductions.maximum import larger
 from kernels.reductions.sums import add, warp_reduce
+from kernels.siren.fused import MovedBySums
 
 THREADS = PLACES * WARP  # a warp per place; WIDTH is WARP
 PITCH = WIDTH + 4
@@ -348,28 +347,13 @@ def reader_gradients(clock, parameters, turned, tokens, answers, kept, sums, los
         sums[block, token * WIDTH + lane] = total
 
 
-class FusedReader(network.Reader):
+class FusedReader(MovedBySums, network.Reader):
     """`network.Reader`, whose steps are three launches; it answers as that does."""
 
     def __init__(self, seed, batch, device, layers=2, stages=None):
+        self.prepare([(1, *shape)[-2:] for shape in network.shapes_of(layers)], batch, device)
         super().__init__(seed, batch, device, layers, stages)
-        places = turned_places([(1, *shape)[-2:] for shape in network.shapes_of(layers)])
-        turned = np.empty(places.size, np.float32)
-        turned[places] = device.to_host(self.parameters)
-        self.places, self.turned = device.to_device(places), device.to_device(turned)
         self.waiting = device.empty((batch, layers, KEPT, THREADS))
-        self.sums = device.empty((batch, places.size))
-        proof = self.parameters, self.m, self.v, self.turned, self.numbers.clock
-        self.step_work = device.repeated(self.launch_step, proof)
-
-    def launch_step(self, launch):
-        clock, rates = self.numbers
-        recall.launch_draw_rows(clock, self.seed, self.tokens, self.answers, launch)
-        self.find_sums(launch)
-        launch_move_by_adam(
-            clock, rates, self.sums, self.parameters, self.turned, self.places, self.m, self.v,
-            self.corrections, network.RATES, launch=launch,
-        )  # fmt: skip
 
     def find_sums(self, launch):
         """Write losses, and sums whose total over the blocks is the gradient."""

@@ -24,7 +24,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import cuda, float32
 
-from kernels.adam import bias_corrections
 from kernels.attention import backward as attention_backward
 from kernels.attention import forward as attention_forward
 from kernels.attention import layer_norm as norms
@@ -33,14 +32,13 @@ from kernels.classifier.column_sums import launch_column_sums
 from kernels.classifier.softmax import launch_softmax_cross_entropy
 from kernels.config import THREADS, AdamRates, falling_factor
 from kernels.launch import blocks_for, on_gpu
-from kernels.plumbing.recording import launch_adam_weights_by_clock, step_numbers
+from kernels.plumbing.recording import Learner
 from kernels.products.tiles import launch_product_registers
 from kernels.products.transposed import launch_product_nt
 from kernels.siren.sums import CHUNK_SAMPLES, launch_chunk_sums, launch_sum_chunks
 
 WIDTH = 32
 LEARNING_RATE, WARM_UP = 0.01, 20  # steps until it is reached
-RATES = AdamRates(np.float32(0.9), np.float32(0.98), np.float32(1e-8))
 SPREAD = 0.8  # of what tokens and positions begin with
 GAIN_BLOCKS = 32  # that share the rows of a batch, for the gradient of a gain
 
@@ -168,14 +166,13 @@ def parts_of(flat, layers):
 
 def initial_parameters(seed, layers):
     """(n,) float32, a pure function of the seed: gains of 1, matrices that keep sizes."""
-    random = np.random.Generator(np.random.Philox(seed))
-    parts = []
-    last = len(shapes_of(layers)) - 1
-    for number, shape in enumerate(shapes_of(layers)):
-        # A layer that looks everywhere, and adds little, at first, learns sooner where to look.
-        share = 1 if number == last else 0.5
-        spread = SPREAD if number < 2 else share * WIDTH**-0.5
-        parts.append(random.normal(0, spread, shape) if len(shape) == 2 else np.ones(shape))
+    random, shapes = np.random.Generator(np.random.Philox(seed)), shapes_of(layers)
+    # A layer that looks everywhere, and adds little, at first, learns sooner where to look.
+    spreads = [SPREAD] * 2 + [0.5 * WIDTH**-0.5] * (len(shapes) - 3) + [WIDTH**-0.5]
+    parts = [
+        random.normal(0, spread, shape) if len(shape) == 2 else np.ones(shape)
+        for shape, spread in zip(shapes, spreads, strict=True)
+    ]
     return np.concatenate([part.ravel() for part in parts]).astype(np.float32)
 
 
@@ -196,22 +193,23 @@ class Kept(NamedTuple):
 # ---------------------------------------------------------------- the network
 
 
-class Reader:
-    """A network in training, on rows that it draws.
+def rate_at(step, steps):
+    """The learning rate of step `step` of `steps`, the first is 1: it rises, stays, and falls."""
+    return LEARNING_RATE * min(1, step / WARM_UP) * falling_factor(step, steps)
 
-    device: has `launch`, `to_device`, `empty`, `to_host` and `repeated`, as `lessons.capstones`.
+
+class Reader(Learner):
+    """A network in training, as `Learner`, on rows that it draws.
+
     layers: how many. stages: in the place of ours.
     """
 
+    rates = AdamRates(np.float32(0.9), np.float32(0.98), np.float32(1e-8))
+
     def __init__(self, seed, batch, device, layers=2, stages=None):
-        self.device, self.seed, self.batch, self.layers = device, np.uint64(seed), batch, layers
-        self.stages = stages or Stages()
-        begin = initial_parameters(seed, layers)
-        to_device, empty = device.to_device, device.empty
-        self.parameters = to_device(begin)
-        self.gradients, self.m, self.v = (to_device(np.zeros_like(begin)) for _ in range(3))
-        self.corrections = to_device(bias_corrections(RATES.beta1, RATES.beta2))
-        self.numbers = step_numbers(to_device)
+        super().__init__(np.uint64(seed), initial_parameters(seed, layers), device)
+        self.batch, self.layers, self.stages = batch, layers, stages or Stages()
+        empty = device.empty
         self.parts, self.slopes = (
             parts_of(flat, layers) for flat in (self.parameters, self.gradients)
         )
@@ -224,13 +222,13 @@ class Reader:
         self.logits, self.probabilities, self.delta = (
             empty((batch, recall.DIGITS)) for _ in range(3)
         )
-        self.no_bias, self.losses = to_device(np.zeros(recall.DIGITS, np.float32)), empty(batch)
+        self.no_bias = device.to_device(np.zeros(recall.DIGITS, np.float32))
+        self.losses = empty(batch)
         self.products = empty((batch, 1, places))
         chunks = blocks_for(rows, CHUNK_SAMPLES)
         self.partial = empty((chunks, WIDTH + 1, WIDTH))
         self.partial_answer = empty((blocks_for(batch, CHUNK_SAMPLES), WIDTH + 1, recall.DIGITS))
         self.partial_gain = empty((GAIN_BLOCKS, WIDTH))
-        self.step_work = device.repeated(self.launch_step)
 
     def new_kept(self, rows):
         empty = self.device.empty
@@ -239,21 +237,16 @@ class Reader:
         log_sums = empty((self.batch, 1, recall.PLACES))
         return Kept(*matrices, empty(rows), empty(rows), *four, log_sums)
 
-    def train(self, step, steps):
-        """Step `step` of `steps`, the first is 1: draw rows, forward, back, move all parameters."""
-        rate = LEARNING_RATE * min(1, step / WARM_UP) * falling_factor(step, steps)
-        self.numbers.set(step, rate, self.device.launch)
-        self.step_work()
+    def new_step_work(self):
+        """Without a proof: `embed_backward` adds atomically, and leaves other bits each time."""
+        return self.device.repeated(self.launch_step)
 
-    def launch_step(self, launch):
-        """All launches of a step: the same in every one, so that they can be recorded."""
+    def draw(self, launch):
         recall.launch_draw_rows(self.numbers.clock, self.seed, self.tokens, self.answers, launch)
+
+    def find_gradients(self, launch):
         self.forward(launch)
         self.backward(launch)
-        launch_adam_weights_by_clock(
-            *self.numbers, self.parameters, self.gradients, self.m, self.v, self.corrections,
-            RATES, launch,
-        )  # fmt: skip
 
     def forward(self, launch):
         """From `tokens` and `answers` to logits, probabilities, delta and losses."""

@@ -63,10 +63,10 @@ class Network(NamedTuple):
     probabilities: Any  # (B, classes)
 
 
-def shapes_of(pixels, classes, widths=WIDTHS):
+def shapes_of(pixels, classes):
     """The shapes of the filters, for images of pixels x pixels and one channel."""
     left = pixels // WINDOW // WINDOW
-    first, second = widths
+    first, second = WIDTHS
     return (SIDE, SIDE, 1, first), (SIDE, SIDE, first, second), (left, left, second, classes)
 
 
@@ -171,9 +171,6 @@ def training_step(stages, images, labels, losses, network, learning_rate, launch
 def train_epoch(stages, images, labels, losses, network, batch, learning_rate, launch):
     """One training step for each mini-batch: every image once, in order."""
     for start in range(0, images.shape[0], batch):
-        count = min(batch, images.shape[0] - start)
-        these = slice(start, start + count)
-        training_step(
-            stages, images[these], labels[these], losses[these], first_images(network, count),
-            learning_rate, launch,
-        )  # fmt: skip
+        these = [array[start : start + batch] for array in (images, labels, losses)]
+        of_these = first_images(network, these[0].shape[0])
+        training_step(stages, *these, of_these, learning_rate, launch)

@@ -24,7 +24,7 @@ import numpy as np
 from numba import cuda, int32, uint64
 
 from kernels import adam, sampler
-from kernels.config import THREADS
+from kernels.config import PUBLISHED_RATES, THREADS
 from kernels.launch import blocks_for, on_gpu, on_stream
 from kernels.plumbing import front_end
 
@@ -102,6 +102,49 @@ class StepNumbers(NamedTuple):
 def step_numbers(to_device):
     """New `StepNumbers`. to_device: copies an array to where the kernels run."""
     return StepNumbers(to_device(np.zeros(3, np.int64)), to_device(np.zeros((1, 2), np.float32)))
+
+
+class Learner:
+    """What Adam trains in steps that can be recorded: parameters, and all that moves them.
+
+    begin: (n,) float32, the parameters to begin with. device: has `launch`, `to_device`, `empty`,
+    `to_host` and `repeated`, as `lessons.capstones.device`. A subclass has `draw(launch)`, which
+    makes a step's batch, and `find_gradients(launch)`, both passes for it.
+    """
+
+    rates = PUBLISHED_RATES
+
+    def __init__(self, seed, begin, device):
+        self.device = device
+        self.seed = seed
+        self.step = 0  # the latest
+        self.parameters = device.to_device(begin)
+        self.gradients, self.m, self.v = (device.to_device(np.zeros_like(begin)) for _ in range(3))
+        self.corrections = device.to_device(
+            adam.bias_corrections(self.rates.beta1, self.rates.beta2)
+        )
+        self.numbers = step_numbers(device.to_device)
+        self.step_work = self.new_step_work()
+
+    def new_step_work(self):
+        return self.device.repeated(self.launch_step, (self.parameters, self.m, self.v))
+
+    def train(self, step, learning_rate):
+        """One step, the first is 1: draw a batch, forward, back, move every parameter."""
+        self.step = step
+        self.numbers.set(step, learning_rate, self.device.launch)
+        self.step_work()
+
+    def launch_step(self, launch):
+        """All launches of a step. They are the same in every step, and so can be recorded: what
+        differs lies in `numbers`.
+        """
+        self.draw(launch)
+        self.find_gradients(launch)
+        launch_adam_weights_by_clock(
+            *self.numbers, self.parameters, self.gradients, self.m, self.v, self.corrections,
+            self.rates, launch,
+        )  # fmt: skip
 
 
 # ---------------------------------------------------------------- recording

@@ -15,7 +15,7 @@ The GPU counts the steps by itself: the host names a step only if it is not the 
 import numpy as np
 from numba import cuda, float32
 
-from kernels.config import COLOURS, PUBLISHED_RATES, WARP
+from kernels.config import COLOURS, WARP
 from kernels.field_math import cosine, sigmoid, sine
 from kernels.fused.few_samples import (
     DEPTH,
@@ -37,7 +37,7 @@ from kernels.fused.few_samples import (
 )
 from kernels.launch import on_gpu
 from kernels.plumbing.recording import FIRST_STEP
-from kernels.siren import network, positions
+from kernels.siren import network
 from kernels.siren.network import FIRST_OMEGA
 
 MOST_LAYERS = 9  # of sines: the angles of so many fit into 48 KB
@@ -206,7 +206,7 @@ def fits(shapes):
 
 
 class MovedBySums:
-    """Beside a `network.PictureLearner`: its `find_sums(launch)` writes sums (blocks, n) of the
+    """Beside a `recording.Learner`: its `find_sums(launch)` writes sums (blocks, n) of the
     gradients, and counts the clock. matrices: (rows, columns) of what the parameters hold.
     """
 
@@ -234,11 +234,11 @@ class MovedBySums:
 
     def launch_step(self, launch):
         clock, rates = self.numbers
-        positions.launch_random_pixels(self.image, self.seed, clock, *self.drawn_batch(), launch)
+        self.draw(launch)
         self.find_sums(launch)
         launch_move_by_adam(
             clock, rates, self.sums, self.parameters, self.turned, self.places, self.m, self.v,
-            self.corrections, PUBLISHED_RATES, launch=launch,
+            self.corrections, self.rates, launch=launch,
         )  # fmt: skip
 
 

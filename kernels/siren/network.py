@@ -18,10 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernels.adam import bias_corrections
-from kernels.config import COLOURS, PUBLISHED_RATES
+from kernels.config import COLOURS
 from kernels.launch import blocks_for, on_gpu
-from kernels.plumbing.recording import launch_adam_weights_by_clock, step_numbers
+from kernels.plumbing.recording import Learner
 from kernels.siren import layers, positions, sums
 
 WIDTH, SINE_LAYERS = 64, 9
@@ -176,51 +175,26 @@ def launch_backward(network, batch, stages=None, launch=on_gpu):
             stages.sine_backward(deltas, network[number].weights, slopes, below, launch=launch)
 
 
-class PictureLearner:
-    """What every network needs that learns a picture: arrays, one step, and painting.
+class PictureLearner(Learner):
+    """What every network needs that learns a picture: a `Learner`'s steps, and painting.
 
-    image: (H, W, 3) float32 in [0, 1]. begin: (n,) float32, the parameters to begin with. device:
-    has `launch`, `to_device`, `empty`, `to_host` and `repeated`, as `lessons.capstones.device`.
-
-    A subclass has `drawn_batch()`, arrays (B, 2) and (B, 3) for positions and target of a step;
-    `find_gradients(launch)`, both passes for these; and `paint_pixels(first, width, height)`, the
-    colours of `painted_at_once` pixels from `first` on, row by row, on the host.
+    image: (H, W, 3) float32 in [0, 1]. A subclass has `drawn_batch()`, arrays (B, 2) and (B, 3) for
+    positions and target of a step; `find_gradients(launch)`, both passes for these; and
+    `paint_pixels(first, width, height)`, the colours of `painted_at_once` pixels from `first` on,
+    row by row, on the host.
     """
 
     def __init__(self, image, seed, begin, device):
-        self.device = device
-        self.seed = seed
-        self.step = 0  # the latest
+        super().__init__(seed, begin, device)
         self.image = device.to_device(image)
-        self.parameters = device.to_device(begin)
-        self.gradients, self.m, self.v = (device.to_device(np.zeros_like(begin)) for _ in range(3))
-        self.corrections = device.to_device(
-            bias_corrections(PUBLISHED_RATES.beta1, PUBLISHED_RATES.beta2)
-        )
-        self.numbers = step_numbers(device.to_device)
-        self.step_work = self.new_step_work()
-
-    def new_step_work(self):
-        return self.device.repeated(self.launch_step, (self.parameters, self.m, self.v))
 
     def train(self, step, learning_rate=LEARNING_RATE):
-        """One step, the first is 1: draw a batch, forward, back, move every parameter."""
-        self.step = step
-        self.numbers.set(step, learning_rate, self.device.launch)
-        self.step_work()
+        super().train(step, learning_rate)
 
-    def launch_step(self, launch):
-        """All launches of a step. They are the same in every step, and so can be recorded: what
-        differs lies in `numbers`.
-        """
+    def draw(self, launch):
         positions.launch_random_pixels(
             self.image, self.seed, self.numbers.clock, *self.drawn_batch(), launch
         )
-        self.find_gradients(launch)
-        launch_adam_weights_by_clock(
-            *self.numbers, self.parameters, self.gradients, self.m, self.v, self.corrections,
-            PUBLISHED_RATES, launch,
-        )  # fmt: skip
 
     def paint(self, width, height):
         """The whole picture, (height, width, 3) float32 in (0, 1), at any size."""

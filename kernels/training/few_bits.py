@@ -28,44 +28,38 @@ KERNELS = Rounding(quantise.launch_quantise, quantise.launch_follow)
 class FewBits:
     """Mixed in before a backend: what it holds as its grid is rounded, and an exact one follows.
 
-    The backend has the four below as a `StagedBackend` has them; it is asked for one step at a
-    time. rounding, launch: what rounds numbers, and what starts that, unless those of the class do.
+    The backend has the five below as a `StagedBackend` has them; it is asked for one step at a
+    time. given, by_name: what it is made with. rounding, launch: what rounds numbers, and what
+    starts that, unless those of the class do.
     """
 
     rounding: Rounding = KERNELS
+    config: Config
     parameters: Any
     launch: Any
     to_device: Any
     to_host: Any
 
     def __init__(
-        self,
-        image: np.ndarray,
-        config: Config,
-        state: State,
-        *more: Any,
-        rounding: Rounding | None = None,
-        launch: Any = None,
-        **by_name: Any,
+        self, *given: Any, rounding: Rounding | None = None, launch: Any = None, **by_name: Any
     ) -> None:
         backend: Any = super()
-        backend.__init__(image, config, state, *more, **by_name)
+        backend.__init__(*given, **by_name)
         self.rounding, self.launch = rounding or self.rounding, launch or self.launch
-        exact, self.bits = state.feature_grid.reshape(-1), config.bits
-        self.values, self.quantised = self.to_device(exact), self.to_device(exact)
+        self.bits = self.config.bits
         self.seen = self.parameters.feature_grid.reshape(-1)
+        exact = self.to_host(self.seen)
+        self.values, self.quantised = self.to_device(exact), self.to_device(exact)
         # A step that moves nothing: then all is compiled, and the grid is rounded.
-        self.before_step()
+        self.before_step(self.launch)
         self.rounding.quantise(self.values, self.bits, self.seen, launch=self.launch)
-        self.after_step()
+        self.after_step(self.launch)
 
-    def before_step(self, launch: Any = None) -> None:
+    def before_step(self, launch: Any) -> None:
         """Keep what is seen, to tell later how far it was moved."""
-        launch = launch or self.launch
         self.rounding.quantise(self.values, self.bits, self.quantised, launch=launch)
 
-    def after_step(self, launch: Any = None) -> None:
-        launch = launch or self.launch
+    def after_step(self, launch: Any) -> None:
         self.rounding.follow(self.values, self.quantised, self.seen, launch=launch)
         self.rounding.quantise(self.values, self.bits, self.seen, launch=launch)
 
@@ -74,9 +68,9 @@ class FewBits:
         if len(learning_rates) == 0:
             backend.run(first_step, learning_rates)
         for step, rates in enumerate(learning_rates, first_step):
-            self.before_step()
+            self.before_step(self.launch)
             backend.run(step, rates[np.newaxis])
-            self.after_step()
+            self.after_step(self.launch)
 
     def state(self) -> State:
         """With the exact grid: from there a run can go on."""

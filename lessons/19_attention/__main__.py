@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernels.attention.layer_norm import EPSILON
-from kernels.attention.network import Reader, Stages
+from kernels.attention.network import Reader, Stages, rate_at
 from kernels.attention.recall import DIGITS, LETTERS, PLACES, words_of
 from kernels.files.plot import Measure
 from kernels.files.style import GRID, INK, MUTED, font, paper
@@ -51,7 +51,7 @@ def work(run: Run) -> str:
         accuracy(reader, tokens[-EXAMINED:], answers[-EXAMINED:])
         untrained = draw_maps(reader.maps(), words)
         for step in run.steps():
-            reader.train(step, options.steps)
+            reader.train(step, rate_at(step, options.steps))
             if step % EVERY == 0 or step == options.steps:
                 with run.aside():
                     loss = reader.loss()

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
-from kernels.attention.network import Reader
+from kernels.attention.network import Reader, rate_at
 from kernels.attention.recall import words_of
 from kernels.files.pictures import save_in_256_colours
 from kernels.files.style import GRID, INK, MUTED, PAPER, font
@@ -39,7 +39,7 @@ def main():
         tokens, answers = reader.held_out(EXAMINED)
         curve = [(0, accuracy(reader, tokens, answers))]
         for step in range(1, STEPS + 1):
-            reader.train(step, STEPS)
+            reader.train(step, rate_at(step, STEPS))
             if step % EVERY == 0:
                 curve.append((step, accuracy(reader, tokens, answers)))
         curves.append(curve)

@@ -12,49 +12,42 @@ def output_size(pixels, side, stride, padding):
     return (pixels + 2 * padding - side) // stride + 1
 
 
-def looked_at(pixels, side, stride, padding):
-    """For each place of a filter's tap: a slice of the padded axis, one number per output."""
-    count = output_size(pixels, side, stride, padding)
-    return [slice(k, k + (count - 1) * stride + 1, stride) for k in range(side)]
-
-
 def convolve(images, filters, bias, stride=1, padding=1):
     """(B, rows, columns, F) of images (B, H, W, C), filters (K, K, C, F), bias (F,)."""
-    padded, downs, acrosses = prepare(images, filters.shape[0], stride, padding)
     total = np.asarray(bias, float)
-    for ky, down in enumerate(downs):
-        for kx, across in enumerate(acrosses):
-            total = total + padded[:, down, across] @ np.asarray(filters[ky, kx], float)
+    _, taps = looked_at(images, filters.shape[0], stride, padding)
+    for seen, weights in zip(taps, filters.reshape(-1, *filters.shape[2:]), strict=True):
+        total = total + seen @ weights
     return total
 
 
 def image_gradients(deltas, filters, stride, padding, shape):
     """(B, H, W, C), the shape: the gradient of sum(deltas * convolve(images))."""
-    padded, downs, acrosses = prepare(np.zeros(shape), filters.shape[0], stride, padding)
-    for ky, down in enumerate(downs):
-        for kx, across in enumerate(acrosses):
-            padded[:, down, across] += np.asarray(deltas, float) @ filters[ky, kx].T
+    padded, taps = looked_at(np.zeros(shape), filters.shape[0], stride, padding)
+    for seen, weights in zip(taps, filters.reshape(-1, *filters.shape[2:]), strict=True):
+        seen += np.asarray(deltas, float) @ weights.T
     return padded[:, padding : padding + shape[1], padding : padding + shape[2]]
 
 
 def filter_gradients(images, deltas, side, stride, padding):
     """(K * K * C + 1, F): the gradient of the filters, and of the bias in the last row."""
-    padded, downs, acrosses = prepare(images, side, stride, padding)
     deltas = np.asarray(deltas, float)
-    taps = [
-        np.einsum("byxc,byxf->cf", padded[:, down, across], deltas)
-        for down in downs
-        for across in acrosses
-    ]
-    return np.concatenate([*taps, deltas.sum(axis=(0, 1, 2))[np.newaxis]])
+    _, taps = looked_at(images, side, stride, padding)
+    gradients = [np.einsum("byxc,byxf->cf", seen, deltas) for seen in taps]
+    return np.concatenate([*gradients, deltas.sum(axis=(0, 1, 2))[np.newaxis]])
 
 
-def prepare(images, side, stride, padding):
-    """The images with zeros around them, and what each row and column of taps looks at."""
+def looked_at(images, side, stride, padding):
+    """The images with zeros around them, and a view of them per tap: what it looks at."""
     edge = padding, padding
     padded = np.pad(np.asarray(images, float), ((0, 0), edge, edge, (0, 0)))
-    downs, acrosses = (looked_at(n, side, stride, padding) for n in images.shape[1:3])
-    return padded, downs, acrosses
+    rows, columns = (output_size(n, side, stride, padding) for n in images.shape[1:3])
+    taps = [
+        padded[:, ky : ky + rows * stride : stride, kx : kx + columns * stride : stride]
+        for ky in range(side)
+        for kx in range(side)
+    ]
+    return padded, taps
 
 
 def windows(images):

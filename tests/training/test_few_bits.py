@@ -4,7 +4,9 @@ Expected values come from `lessons.reference.bits`, which imports nothing of `ke
 """
 
 import os
+import shutil
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +14,6 @@ import pytest
 import train
 from kernels.bits.lake_file import from_bytes, to_bytes
 from kernels.config import Config
-from kernels.cpu import few_bits
 from kernels.files.images import load_image
 from kernels.files.psnr import psnr
 from kernels.plumbing.errors import InputError
@@ -21,17 +22,18 @@ from kernels.training import checkpoint, lake_model
 from kernels.training.cpu_backend import CpuBackend, CpuFewBits
 from lessons.reference import bits as reference
 from tests.training.test_train import (
-    assert_complaint,
     assert_same,
     pixels,
     press_control_c,
     read_summary,
+    refused,
     save,
     saved_step,
 )
 
 BITS = "--backend cpu --grid 7x5 --batch 300 --steps 60 --bits 5 --quiet".split()
 WIDTH, HEIGHT = 24, 16
+BEHIND = "behind its last cell"
 
 
 @pytest.fixture(scope="module")
@@ -54,17 +56,12 @@ def content(run):
 
 
 @pytest.fixture
-def refuse(tmp_path, capsys):
-    """refuse(words, arguments): one line with these words, and nothing is written."""
+def refuse(tmp_path):
+    return lambda words, *arguments: refused(tmp_path, arguments, words)
 
-    def check(words, *arguments):
-        before = sorted(tmp_path.rglob("*"))
-        capsys.readouterr()
-        code = train.main(list(map(str, arguments)))
-        assert_complaint(code, *capsys.readouterr(), words)
-        assert sorted(tmp_path.rglob("*")) == before
 
-    return check
+def rounded(values, bits):
+    return reference.values_of(reference.levels_of(values, bits), bits)
 
 
 def decoded(content, width=WIDTH, height=HEIGHT):
@@ -82,26 +79,16 @@ def decoded(content, width=WIDTH, height=HEIGHT):
 
 
 @pytest.mark.parametrize("bits", [1, 4, 10])
-def test_the_loops_are_the_kernels(bits):
-    values = np.random.default_rng(bits).uniform(-1.3, 1.3, 200).astype(np.float32)
-    seen = np.empty_like(values)
-    few_bits.quantise(values, bits, seen)
-    right = reference.values_of(reference.levels_of(values, bits), bits)
-    np.testing.assert_allclose(seen, right, atol=1e-6)
-    moved, before = seen + np.float32(0.01), values.copy()
-    few_bits.follow(values, seen, moved)
-    np.testing.assert_allclose(values, reference.followed(before, seen, moved), atol=1e-6)
-
-
-def test_the_network_sees_a_rounded_grid_and_an_exact_one_follows():
+def test_the_network_sees_a_rounded_grid_and_an_exact_one_follows(bits):
     """Three steps; each is that of a usual backend that begins with the rounded grid."""
-    config = Config(steps=3, batch=50, grid_width=3, grid_height=2, bits=3)
-    image, exact = np.random.default_rng(0).random((6, 9, 3), np.float32), initial_state(config)
-    exact.feature_grid[0] *= 200  # some of them beyond -1 and 1
+    config = Config(steps=3, batch=500, grid_width=9, grid_height=6, bits=bits)
+    random, exact = np.random.default_rng(bits), initial_state(config)
+    image = random.random((12, 18, 3), np.float32)
+    exact.feature_grid[:] = random.uniform(-1.3, 1.3, exact.feature_grid.shape)
     backend, rates = CpuFewBits(image, config, exact), np.full((3, 2), 0.05, np.float32)
     backend.run(1, rates)
     for step in (1, 2, 3):
-        seen = reference.values_of(reference.levels_of(exact.feature_grid, 3), 3).astype(np.float32)
+        seen = rounded(exact.feature_grid, bits).astype(np.float32)
         usual = CpuBackend(image, config, exact._replace(feature_grid=seen))
         usual.run(step, rates[:1])
         moved = usual.state()
@@ -109,7 +96,7 @@ def test_the_network_sees_a_rounded_grid_and_an_exact_one_follows():
         exact = moved._replace(feature_grid=followed.astype(np.float32))
     for mine, theirs in zip(backend.state(), exact, strict=True):
         np.testing.assert_allclose(mine, theirs, atol=1e-6)
-    seen = reference.values_of(reference.levels_of(exact.feature_grid, 3), 3)
+    seen = rounded(exact.feature_grid, bits)
     np.testing.assert_allclose(backend.feature_grid(), seen, atol=1e-6)
 
 
@@ -121,6 +108,10 @@ def test_a_run_leaves_a_file_that_holds_the_picture(run, content, picture):
     assert summary["lake_psnr_db"] == pytest.approx(psnr(right, load_image(picture)), abs=0.01)
     np.testing.assert_allclose(load_image(run / "prediction.png"), right, atol=0.01)
     assert not (run / "picture.lake").exists()
+    config, state, _, _ = checkpoint.load_model(run / "model.npz")
+    grid = rounded(state.feature_grid, 5)
+    np.testing.assert_allclose(state.feature_grid, grid, atol=1e-6)
+    assert config.bits == 0  # it needs no rounding any more
 
 
 @pytest.mark.parametrize("bits", range(1, 11))
@@ -150,16 +141,10 @@ def test_without_to_it_lies_in_the_folder_and_goes_with_the_run(picture, content
     assert train.main([*arguments, "--resume"]) == 0 and lake.read_bytes() == content
     without = [word for word in arguments if word not in ("--bits", "5")]
     assert train.main([*without, "--steps", "3", "--overwrite"]) == 0 and not lake.exists()
-
-
-def test_a_user_s_own_file_stays(picture, tmp_path, refuse):
     own = tmp_path / "own.lake"
     own.write_bytes(b"mine")
-    arguments = [picture, "--out", tmp_path / "run", *BITS, "--to", own]
-    refuse("exists already", *arguments)
-    assert own.read_bytes() == b"mine"
-    assert train.main([*map(str, arguments), "--overwrite"]) == 0
-    assert own.read_bytes()[:4] == b"LAKE"
+    assert train.main([*arguments, "--to", str(own), "--overwrite"]) == 0
+    assert own.read_bytes() == content
 
 
 @pytest.mark.parametrize(
@@ -175,20 +160,17 @@ def test_a_user_s_own_file_stays(picture, tmp_path, refuse):
         "whole number": "--bits 0",
         "ends in .lake": "--to it.png",
         "no folder": "--to nowhere/it.lake",
+        "exists already": "--to own.lake",
+        "the picture to learn": "--to photo.lake --overwrite",
         "for training, not for --render": "--render model.npz --to it.png",
     }.items(),
 )
 def test_what_does_not_go_with_bits(picture, tmp_path, refuse, monkeypatch, words, line):
     monkeypatch.chdir(tmp_path)
-    place = [] if "--render" in line else [picture, "--out", "run"]
+    shutil.copy(picture, "photo.lake")
+    Path("own.lake").write_bytes(b"mine")
+    place = [] if "--render" in line else ["photo.lake", "--out", "run"]
     refuse(words, *place, "--bits", 4, *line.split())
-
-
-def test_the_picture_to_learn_is_not_replaced(picture, tmp_path, refuse):
-    own = tmp_path / "own.lake"
-    own.write_bytes(picture.read_bytes())
-    line = [own, "--out", tmp_path / "run", *BITS, "--to", own, "--overwrite"]
-    refuse("the picture to learn", *line)
 
 
 # ---------------------------------------------------------------- reading
@@ -214,21 +196,14 @@ def test_any_texel_is_read_alone(run, content, capsys):
     assert f"texel 11,7: #{red:02x}{green:02x}{blue:02x}, read with" in capsys.readouterr().out
 
 
-def test_a_texel_touches_no_other_byte(run, content, tmp_path):
-    """All words but those that are counted may be anything."""
-    words = lake_model.WordsOfFile(open(run.parent / "small.lake", "rb"))
-    lake = from_bytes(content, "it")
-    u, v = (5 + 0.5) / WIDTH, (9 + 0.5) / HEIGHT
-    lake_model.blend_cells(
-        u, v, words, lake.bits, lake.columns, lake.rows, np.empty(14, np.float32)
-    )
-    words.file.close()
-    others = bytearray(content)
-    for word in {*range(len(lake.words) - 1)} - words.read:
-        others[24 + 4 * word : 28 + 4 * word] = b"\x5a\xa5\x5a\xa5"
-    (tmp_path / "it.lake").write_bytes(others)
-    changed, _ = lake_model.read_texel(tmp_path / "it.lake", 5, 9)
-    np.testing.assert_allclose(changed, decoded(content)[9, 5], atol=1e-5)
+def test_a_texel_needs_what_is_read_for_it_and_no_other_byte(content, tmp_path):
+    right, needed = decoded(content)[9, 5], 0
+    for begin in range(24, len(content) - 2 * 1568, 4):
+        other = bytes(255 - byte for byte in content[begin : begin + 4])
+        (tmp_path / "it.lake").write_bytes(content[:begin] + other + content[begin + 4 :])
+        colour, count = lake_model.read_texel(tmp_path / "it.lake", 5, 9)
+        needed += 4 * (np.abs(colour - right).max() > 1e-5)
+    assert needed == count
 
 
 def header(*, order="<", magic=b"LAKE", **changed):
@@ -238,59 +213,54 @@ def header(*, order="<", magic=b"LAKE", **changed):
 
 
 def broken_files(whole):
-    """Name -> (bytes, words of the complaint): files that are none, class by class."""
-    body, most = whole[24:], 2**32 - 1
-    weights = len(whole) - 2 * 1568
-    files = {f"begins_{n}": (whole[:n], "") for n in (0, 1, 3, 4, 5, 23)}
-    files |= {f"cut_at_{n}": (whole[:n], "damaged") for n in (24, 25, weights, len(whole) - 1)}
-    files |= {
-        f"{name}_is_{value}": (header(**{name: value}) + body, "")
-        for name in ("columns", "rows", "width", "height", "bits")
-        for value in (0, 11 if name == "bits" else 1 << 16, most)
-        if (name, value) not in (("width", 1 << 16), ("height", 1 << 16))
-    }
-    files |= {
-        f"weight_{number}": (whole[:at] + struct.pack("<e", number) + whole[at + 2 :], "not finite")
-        for number in (np.nan, np.inf, -np.inf)
-        for at in (weights, len(whole) - 2)[: 1 if number > 0 else 2]
-    }
-    return files | {
-        "fewer_bits": (header(bits=4) + body, "damaged"),
-        "turned": (header(columns=5, rows=8) + body, "damaged"),
-        "wrapped": (header(columns=1 << 31, rows=1 << 31) + body, "cells"),
-        "other_order": (header(order=">") + body, ""),
-        "other_magic": (header(magic=b"lake") + body, "not a whole model"),
-        "a_later_version": (header(magic=b"LAK2") + body, "not a whole model"),
-        "too_long": (whole + b"\0", "damaged"),
-        "twice": (whole + whole, "damaged"),
-        "as_text": (whole.decode("latin-1").encode("utf-8"), "damaged"),
-        "line_ends": (header() + body.replace(b"\n", b"\r\n") + b"\r\n", "damaged"),
-        "bits_behind": (whole[: weights - 1] + b"\xff" + whole[weights:], "behind its last cell"),
-        "png": (b"\x89PNG\r\n\x1a\n" + body, "it is a PNG picture"),
-        "text": (b"LA picture", "it is a text"),
-        "zeros": (bytes(len(whole)), "damaged"),
-    }
+    """(words of the complaint, bytes) of files that are none, class by class."""
+    body, most, weights = whole[24:], 2**32 - 1, len(whole) - 2 * 1568
+    numbers = [(n, at) for n in (np.nan, np.inf, -np.inf) for at in (weights, len(whole) - 2)]
+    sizes = [(name, value) for name in ("columns", "rows") for value in (0, 1 << 16, most)]
+    sizes += [("width", 0), ("width", most), ("height", 0), ("height", most)]
+    sizes += [("bits", 0), ("bits", 11), ("bits", most)]
+    return [
+        *(("", whole[:n]) for n in (0, 1, 3, 4, 5, 23)),
+        *(("damaged", whole[:n]) for n in (24, 25, weights, len(whole) - 1)),
+        *(("", header(**{name: value}) + body) for name, value in sizes),
+        *(("not finite", whole[:at] + struct.pack("<e", n) + whole[at + 2 :]) for n, at in numbers),
+        ("damaged", header(bits=4) + body),
+        ("damaged", header(columns=5, rows=8) + body),
+        ("cells", header(columns=1 << 31, rows=1 << 31) + body),
+        ("", header(order=">") + body),
+        ("not a whole model", header(magic=b"lake") + body),
+        ("not a whole model", header(magic=b"LAK2") + body),
+        ("damaged", whole + b"\0"),
+        ("damaged", whole + whole),
+        ("damaged", whole.decode("latin-1").encode("utf-8")),
+        ("damaged", header() + body.replace(b"\n", b"\r\n") + b"\r\n"),
+        (BEHIND, whole[: weights - 1] + b"\xff" + whole[weights:]),
+        ("it is a PNG picture", b"\x89PNG\r\n\x1a\n" + body),
+        ("it is a text", b"LA picture"),
+        ("damaged", bytes(len(whole))),
+    ]
 
 
 def test_files_that_are_none_end_in_a_line(content, tmp_path, refuse):
-    files = broken_files(content)
-    assert len(files) >= 40 and to_bytes(from_bytes(content, "it")) == content
-    for name, (broken, words) in files.items():
+    assert to_bytes(from_bytes(content, "it")) == content
+    path = tmp_path / "it.lake"
+    for words, broken in broken_files(content):
         with pytest.raises(InputError):
-            from_bytes(broken, name)
-        path = tmp_path / f"{name}.lake"
+            from_bytes(broken, "it")
         path.write_bytes(broken)
         refuse(words, "--render", path, "--to", tmp_path / "it.png")
-        if name != "bits_behind":  # where one texel is asked for, nobody looks there
-            refuse("" if broken[:4] != b"LAKE" else words, "--render", path, "--texel", "1,1")
+        if words != BEHIND:  # where one texel is asked for, nobody looks there
+            of_texel = words if broken.startswith(b"LAKE") else ""
+            refuse(of_texel, "--render", path, "--texel", "1,1")
 
 
-def test_files_that_are_no_files_end_in_a_line(tmp_path, refuse, run, content):
+def test_files_that_are_no_files_end_in_a_line(tmp_path, refuse, run):
     (tmp_path / "folder.lake").mkdir()
-    with open(tmp_path / "huge.lake", "wb") as file:
+    huge, lake = run.parent / "huge.lake", run.parent / "small.lake"
+    with huge.open("wb") as file:
         file.write(header(columns=4096, rows=4096))
         file.truncate(1 << 33)
-    places = {"folder.lake": "a folder", "missing.lake": "check the path", "huge.lake": "damaged"}
+    places = {"folder.lake": "a folder", "missing.lake": "check the path", huge: "damaged"}
     if os.name == "posix":
         os.symlink("/dev/zero", tmp_path / "zeros.lake")
         places["zeros.lake"] = "not an ordinary file"
@@ -298,20 +268,12 @@ def test_files_that_are_no_files_end_in_a_line(tmp_path, refuse, run, content):
         refuse(words, "--render", tmp_path / name, "--to", tmp_path / "it.png")
         refuse(words, "--render", tmp_path / name, "--texel", "0,0")
     refuse("no .lake file", "--render", run / "model.npz", "--texel", "0,0")
-    lake = run.parent / "small.lake"
     refuse("none at 24,0", "--render", lake, "--texel", "24,0")
     refuse("none at 0,16", "--render", lake, "--texel", "0,16")
     refuse("such as 120,80", "--render", lake, "--texel", "1,-1")
     for other in ("--to it.png", "--scale 2", "--use lessons", "--backend cpu"):
         refuse("choose one of --texel", "--render", lake, "--texel", "0,0", *other.split())
     refuse("only for --render", "--texel", "0,0")
-
-
-def test_the_model_of_such_a_run_needs_no_rounding(run):
-    config, state, _, _ = checkpoint.load_model(run / "model.npz")
-    rounded = reference.values_of(reference.levels_of(state.feature_grid, 5), 5)
-    np.testing.assert_allclose(state.feature_grid, rounded, atol=1e-6)
-    assert config.bits == 0
 
 
 # ---------------------------------------------------------------- on a GPU
@@ -331,7 +293,5 @@ def test_a_graph_learns_the_same(real_gpu):
     graph, cpu = backends
     np.testing.assert_allclose(graph.mean_squared_error(), cpu.mean_squared_error(), rtol=0.2)
     for backend in backends:
-        levels = reference.levels_of(backend.state().feature_grid, 4)
-        np.testing.assert_allclose(
-            backend.feature_grid(), reference.values_of(levels, 4), atol=1e-6
-        )
+        seen = rounded(backend.state().feature_grid, 4)
+        np.testing.assert_allclose(backend.feature_grid(), seen, atol=1e-6)
