@@ -15,29 +15,17 @@ import numpy as np
 
 from kernels.bits.lake_file import FILE, Lake, from_bytes, to_bytes, weights_to_store, word_count
 from kernels.config import MAX_BITS, Config, fitting_grid
+from kernels.files import plot
 from kernels.files.pictures import panels
-from kernels.files.plot import (
-    BOTTOM,
-    LEFT,
-    PANEL_HEIGHT,
-    PANEL_WIDTH,
-    PSNR,
-    RIGHT,
-    TOP,
-    LinearAxis,
-    LogAxis,
-    Panel,
-    Sheet,
-)
 from kernels.files.psnr import psnr, psnr_label
 from kernels.files.style import INK
 from kernels.state import initial_state
 from kernels.training.few_bits import FewBits, Rounding
-from kernels.training.staged_backends import StagedBackend
+from kernels.training.staged_backends import CudaBackend
 from kernels.training_step import Order, evaluate, training_steps
 from lessons.capstones.command import Command, add_image_and_limit, picture_to_learn, whole_number
-from lessons.capstones.device import Device
 from lessons.capstones.run import Run
+from lessons.native_backend import NativeBackend
 
 from . import others
 
@@ -89,8 +77,7 @@ def work(run: Run) -> str:
         content = to_bytes(packed(run, stages, backend))
         run.save(FILE, lambda file: file.write(content))
         lake = from_bytes((run.folder.path / FILE).read_bytes(), FILE)
-        decoded = decode(run, stages, lake, np.arange(width * height))
-        decoded = decoded.reshape(image.shape)
+        decoded = decode(run, stages, lake, np.arange(width * height)).reshape(image.shape)
         reached, bits = psnr(decoded, image), len(content) * 8 / (width * height)
         run.show(run.step, decoded, reached)
         run.save_picture("decoded.png", np.clip(decoded, 0, 1))
@@ -112,7 +99,7 @@ def work(run: Run) -> str:
                 "jpeg_psnr_db": jpeg if np.isfinite(jpeg) else "not so small",
                 "bc1_psnr_db": float(curves["BC1"][1, 0]),
             },
-            PSNR._replace(baseline="JPEG of as many bits"),
+            plot.PSNR._replace(baseline="JPEG of as many bits"),
             jpeg,
             {"original": image},
             {"Bits per pixel and dB": curve_plot(curves, bits, reached)},
@@ -144,20 +131,12 @@ def compiled(run: Run, stages: SimpleNamespace, image: np.ndarray, config: Confi
     except ModuleNotFoundError:
         # Named here: the defaults of `Order` were there before a student's functions.
         order = Order(evaluate, training_steps)
-        backend = staged_on(device, rounding)(image, config, state, order=order)
+        staged = CudaBackend if device.name == "cuda" else NativeBackend
+        # A class of its own: to rehearse, a backend makes another one of its class.
+        kind: Any = type("StagedFewBits", (FewBits, staged), {"rounding": rounding})
+        backend = kind(image, config, state, order=order)
     backend.run(1, np.zeros((0, 2), np.float32))
     return backend
-
-
-def staged_on(where: Device, given: Rounding) -> Any:
-    """A class: the staged kernels on a device, with a rounded grid."""
-
-    class StagedFewBits(FewBits, StagedBackend):
-        name, device, rounding = where.name, where.description, given
-        launch, empty = staticmethod(where.launch), staticmethod(where.empty)
-        to_device, to_host = staticmethod(where.to_device), staticmethod(where.to_host)
-
-    return StagedFewBits
 
 
 def packed(run: Run, stages: SimpleNamespace, backend: Any) -> Lake:
@@ -213,10 +192,11 @@ def some_texels(run: Run, stages: SimpleNamespace, lake: Lake) -> np.ndarray:
 
 def curve_plot(curves: Mapping[str, np.ndarray], bits: float, reached: float) -> np.ndarray:
     """dB over bits per pixel: other ways, and ours as a dot."""
-    sheet = Sheet(LEFT + PANEL_WIDTH + RIGHT, TOP + PANEL_HEIGHT + BOTTOM)
+    width = plot.LEFT + plot.PANEL_WIDTH + plot.RIGHT
+    sheet = plot.Sheet(width, plot.TOP + plot.PANEL_HEIGHT + plot.BOTTOM)
     together = np.concatenate(list(curves.values()), axis=1)
     xs, ys = np.append(together[0], bits), np.append(together[1], reached)
-    panel = Panel(sheet, LEFT, LogAxis(xs), LinearAxis(ys))
+    panel = plot.Panel(sheet, plot.LEFT, plot.LogAxis(xs), plot.LinearAxis(ys))
     panel.frame("PSNR", "in dB", "bits per pixel")
     for name, (x, y) in curves.items():
         panel.curve(x, y, COLOURS[name], name)

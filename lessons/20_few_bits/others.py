@@ -72,15 +72,11 @@ def in_blocks(image, rounded, shares):
     axis = np.linalg.eigh(np.einsum("npc, npd -> ncd", away, away))[1][:, :, -1]
     along = np.einsum("npc, nc -> np", away, axis)
     ends = np.stack([along.min(axis=1), along.max(axis=1)], axis=1)
-    stored = rounded(middle + ends[:, :, np.newaxis] * axis[:, np.newaxis])
-    best, least = nearest(blocks, stored, shares)
+    best = nearest(blocks, rounded(middle + ends[:, :, np.newaxis] * axis[:, np.newaxis]), shares)
     for _ in range(REFITS):
-        found = rounded(fitted(blocks, best[1]))
-        again, error = nearest(blocks, found, shares)
-        better = error < least
-        choose = better[:, np.newaxis, np.newaxis]
-        best = np.where(choose, again[0], best[0]), np.where(choose, again[1], best[1])
-        least = np.minimum(error, least)
+        again = nearest(blocks, rounded(fitted(blocks, best[1])), shares)
+        better = again[2] < best[2]
+        best = [np.where(better, new, old) for new, old in zip(again, best, strict=True)]
     painted = best[0].reshape(rows, columns, BLOCK, BLOCK, 3).swapaxes(1, 2)
     return painted.reshape(padded.shape)[:height, :width].astype(np.float32)
 
@@ -99,12 +95,13 @@ def in_777(colours):
 
 
 def nearest(blocks, stored, shares):
-    """((the painted blocks (N, 16, 3), the shares (N, 16, 1) of the second colour), error (N,))."""
+    """The painted blocks (N, 16, 3), shares (N, 16, 1) of the second colour, errors (N, 1, 1)."""
     few = stored[:, :1] * (1 - shares)[:, np.newaxis] + stored[:, 1:] * shares[:, np.newaxis]
     distances = ((blocks[:, :, np.newaxis] - few[:, np.newaxis]) ** 2).sum(axis=3)
     taken = distances.argmin(axis=2)
     painted = np.take_along_axis(few, taken[:, :, np.newaxis], axis=1)
-    return (painted, shares[taken][:, :, np.newaxis]), distances.min(axis=2).sum(axis=1)
+    errors = distances.min(axis=2).sum(axis=1)
+    return [painted, shares[taken][:, :, np.newaxis], errors[:, np.newaxis, np.newaxis]]
 
 
 def fitted(blocks, shares):
