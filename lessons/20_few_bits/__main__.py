@@ -21,11 +21,11 @@ from kernels.files.psnr import psnr, psnr_label
 from kernels.files.style import INK
 from kernels.state import initial_state
 from kernels.training.few_bits import FewBits, Rounding
-from kernels.training.staged_backends import CudaBackend
+from kernels.training.staged_backends import StagedBackend
 from kernels.training_step import Order, evaluate, training_steps
 from lessons.capstones.command import Command, add_image_and_limit, picture_to_learn, whole_number
+from lessons.capstones.device import Device
 from lessons.capstones.run import Run
-from lessons.native_backend import NativeBackend
 
 from . import others
 
@@ -131,12 +131,20 @@ def compiled(run: Run, stages: SimpleNamespace, image: np.ndarray, config: Confi
     except ModuleNotFoundError:
         # Named here: the defaults of `Order` were there before a student's functions.
         order = Order(evaluate, training_steps)
-        staged = CudaBackend if device.name == "cuda" else NativeBackend
-        # A class of its own: to rehearse, a backend makes another one of its class.
-        kind: Any = type("StagedFewBits", (FewBits, staged), {"rounding": rounding})
-        backend = kind(image, config, state, order=order)
+        backend = staged_on(device, rounding)(image, config, state, order=order)
     backend.run(1, np.zeros((0, 2), np.float32))
     return backend
+
+
+def staged_on(where: Device, given: Rounding) -> Any:
+    """A class: the staged kernels on a device, with a rounded grid."""
+
+    class StagedFewBits(FewBits, StagedBackend):
+        name, device, rounding = where.name, where.description, given
+        launch, empty = staticmethod(where.launch), staticmethod(where.empty)
+        to_device, to_host = staticmethod(where.to_device), staticmethod(where.to_host)
+
+    return StagedFewBits
 
 
 def packed(run: Run, stages: SimpleNamespace, backend: Any) -> Lake:
