@@ -1,7 +1,4 @@
-"""Blur, sharpen and outline a picture; then learn filters that read digits.
-
-python -m lessons.17_neighbours
-"""
+"""Filter a picture, then learn filters that read digits: `python -m lessons.17_neighbours`."""
 
 import kernels.plumbing.supported_python  # noqa: F401  isort: skip
 from kernels.plumbing.program import prepare
@@ -19,15 +16,7 @@ import numpy as np
 from kernels.classifier.digits import labelled_digits
 from kernels.files.pictures import enlarged
 from kernels.files.style import INK, MUTED, font, paper
-from kernels.neighbours.learner import (
-    Stages,
-    classify,
-    first_images,
-    initial_parameters,
-    new_network,
-    shapes_of,
-    train_epoch,
-)
+from kernels.neighbours import learner as layers
 from lessons.capstones.command import Command, add_image_and_limit, picture_to_learn, whole_number
 from lessons.capstones.device import Device
 from lessons.capstones.learner import ACCURACY, Functions, Learner, Part
@@ -62,29 +51,17 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def new_learner(run: Run, images: np.ndarray, labels: np.ndarray) -> Learner:
-    stages, pixels = stages_of(run), images.shape[1]
-    shapes = shapes_of(pixels, CLASSES)
-    parameters = initial_parameters(shapes, run.options.seed)
-    network = new_network(parameters, shapes, pixels, BATCH, run.device.to_device)
-    functions = Functions(partial(train_epoch, stages), partial(classify, stages), first_images)
-    return Learner(run.device, functions, network, BATCH, RATE, images, labels)
-
-
-def drawn_filters(learner: Learner, part: Part) -> np.ndarray:
-    """The first layer's filters, and what they see in the first images of a part."""
-    few, layer, to_host = part.rows(0, SEEN), learner.network.layers[0], learner.device.to_host
-    answers = learner.probabilities(few).argmax(axis=1)
-    filters, pooled = to_host(layer.filters), to_host(layer.pooled[:SEEN])
-    return draw_filters(filters[:, :, 0], to_host(few.images), pooled, answers)
-
-
-def stages_of(run: Run) -> Stages:
-    stages = run.stages.fill(Stages())
+    stages, pixels = run.stages.fill(layers.Stages()), images.shape[1]
     if run.on_tensor_cores:
         from kernels.neighbours import tensor_cores  # a handout lacks it
 
-        return tensor_cores.on_tensor_cores(stages)
-    return stages
+        stages = tensor_cores.on_tensor_cores(stages)
+    shapes = layers.shapes_of(pixels, CLASSES)
+    parameters = layers.initial_parameters(shapes, run.options.seed)
+    network = layers.new_network(parameters, shapes, pixels, BATCH, run.device.to_device)
+    train, classify = partial(layers.train_epoch, stages), partial(layers.classify, stages)
+    functions = Functions(train, classify, layers.first_images)
+    return Learner(run.device, functions, network, BATCH, RATE, images, labels)
 
 
 def work(run: Run) -> str:
@@ -109,13 +86,13 @@ def work(run: Run) -> str:
         learner = new_learner(run, images[:first], labels[:first])
         part = learner.part(images[first:], labels[first:])
         run.patiently("compiling", learner.compile)
-        untrained = drawn_filters(learner, part)
+        untrained = draw_filters(learner, part)
         steps_per_epoch = math.ceil(first / BATCH)
         for epoch in run.steps(unit="epoch"):
             learner.epoch()
             with run.aside():
                 loss, reached = learner.loss(), learner.accuracy(part)
-                drawn = drawn_filters(learner, part)
+                drawn = draw_filters(learner, part)
                 run.show(epoch * steps_per_epoch, drawn, reached)
             run.log(epoch * steps_per_epoch, loss=loss, held_out=reached)
         run.save_picture("filters.png", drawn)
@@ -160,17 +137,15 @@ def filtered(
     return {name: np.ascontiguousarray(one) for name, one in zip(BY_HAND, pictures, strict=True)}
 
 
-def draw_filters(
-    filters: np.ndarray, images: np.ndarray, pooled: np.ndarray, answers: np.ndarray
-) -> np.ndarray:
-    """One column per filter: its weights, and below what it sees in each image, pooled.
-
-    filters (3, 3, F); images (n, S, S, 1); pooled (n, S // 2, S // 2, F); answers (n,).
-    """
+def draw_filters(learner: Learner, part: Part) -> np.ndarray:
+    """One column per filter: its weights, and below what it sees in a part's first images."""
+    few, layer, to_host = part.rows(0, SEEN), learner.network.layers[0], learner.device.to_host
+    answers, images = learner.probabilities(few).argmax(axis=1), to_host(few.images)
+    filters, pooled = to_host(layer.filters)[:, :, 0], to_host(layer.pooled[:SEEN])
     weights = 0.5 + filters / np.abs(filters).max() / 2
     seen = pooled / (pooled.max(axis=(0, 1, 2)) + 1e-9)
-    count, number = pooled.shape[0], pooled.shape[3]
-    sheet, draw = paper(LEFT + (number + 1) * STEP, TOP + (count + 1) * STEP)
+    number = pooled.shape[3]
+    sheet, draw = paper(LEFT + (number + 1) * STEP, TOP + (len(images) + 1) * STEP)
     draw.text((10, 8), "what the filters of the first layer see", INK, font(20), "la")
     words = "top: the weights, white the largest; left: what the network takes a digit for"
     draw.text((10, 36), words, MUTED, font(14), "la")

@@ -15,11 +15,12 @@ ANY = (
 )  # fmt: skip
 FOR_PRODUCTS = *ANY, (1, 9, 8, 2, 18, 3, 1, 1)  # more filters, and more pixels, than a block has
 FOR_HALO = (1, 5, 7, 2, 3), (2, 9, 33, 1, 1), (1, 8, 32, 9, 6), (1, 17, 65, 1, 4)
+THREE_BY_THREE = 3, 1, 1  # side, stride, padding
 FOR_POOLING = (2, 4, 6, 3), (1, 7, 5, 2), (1, 2, 2, 1)
 FOR_FILTERS = *ANY[:3], (1, 14, 16, 3, 17, 3, 1, 2)  # two chunks: 288 deltas of 224 pixels
 
 CHUNK, PIXELS_PER_BLOCK, SIDE, HALO = 256, 64, 16, 340 / 256
-COUNTED_PIECE = 1, 16, 64, 8, 4
+COUNTED_PIECE = 1, 16, 64, 8, 4, *THREE_BY_THREE
 COUNTED_PRODUCT = 1, 8, 16, 4, 16, 3, 1, 1
 ALLOWED_READS = 2.5  # of each number of the image, for four filters
 MORE_THAN_OURS = 2.2  # times as often: room for ways that are as good
@@ -34,12 +35,12 @@ def test_naive(case):
 @check("halo")
 def test_halo(case):
     for sizes in FOR_HALO:
-        convolve_tiled(case, sizes)
+        convolve(case, "launch_convolve_tiled", (*sizes, *THREE_BY_THREE))
 
 
 @check("fetched_once")
 def test_fetched_once(case):
-    counts, images = convolve_tiled(case, COUNTED_PIECE)
+    counts, images, _ = convolve(case, "launch_convolve_tiled", COUNTED_PIECE)
     case.budget(
         "reads of each number of the image from global memory, for four filters",
         yours=counts.of(images).reads / images.size,
@@ -99,11 +100,7 @@ def test_pooled(case):
 @check("images_back")
 def test_images_back(case):
     for sizes in FOR_PRODUCTS:
-        images, filters, _, steps, deltas = drawn(case, sizes)
-        gradients = case.output(images.shape)
-        case.run("launch_image_gradients", deltas, filters, *steps, gradients)
-        right = reference.image_gradients(deltas, filters, *steps, images.shape)
-        case.expect(gradients, right, "gradients")
+        images_back(case, sizes)
 
 
 @check("filters_back")
@@ -132,15 +129,10 @@ def test_shared_deltas(case):
 def test_float32(case):
     sizes = 1, 5, 4, 2, 3, 3, 1, 1
     convolve(case, "launch_convolve_naive", sizes)
-    convolve_tiled(case, sizes[:5])
+    convolve(case, "launch_convolve_tiled", sizes)
     convolve(case, "launch_convolve_as_product", sizes)
     pool(case, case.random((1, 4, 5, 2)), 0)
-    images, filters, _, steps, deltas = drawn(case, sizes)
-    gradients = case.output(images.shape)
-    case.run("launch_image_gradients", deltas, filters, *steps, gradients)
-    case.expect(
-        gradients, reference.image_gradients(deltas, filters, *steps, images.shape), "gradients"
-    )
+    images_back(case, sizes)
     filters_back(case, sizes)
 
 
@@ -161,17 +153,10 @@ def convolve(case, launch, sizes):
     """Counts of a run whose result is right, the images and the filters."""
     images, filters, bias, steps, deltas = drawn(case, sizes)
     out = case.output(deltas.shape)
-    counts = case.measure(launch, images, filters, bias, *steps, out)
+    given = () if launch == "launch_convolve_tiled" else steps
+    counts = case.measure(launch, images, filters, bias, *given, out)
     case.expect(out, reference.convolve(images, filters, bias, *steps), "out")
     return counts, images, filters
-
-
-def convolve_tiled(case, sizes):
-    images, filters, bias, _, deltas = drawn(case, (*sizes, 3, 1, 1))
-    out = case.output(deltas.shape)
-    counts = case.measure("launch_convolve_tiled", images, filters, bias, out)
-    case.expect(out, reference.convolve(images, filters, bias), "out")
-    return counts, images
 
 
 def pool(case, images, least):
@@ -186,6 +171,14 @@ def pool(case, images, least):
     means = case.output(right.shape)
     case.run("launch_average_pool", images, means)
     case.expect(means, reference.windows(images).mean(axis=-1), "means")
+
+
+def images_back(case, sizes):
+    images, filters, _, steps, deltas = drawn(case, sizes)
+    gradients = case.output(images.shape)
+    case.run("launch_image_gradients", deltas, filters, *steps, gradients)
+    right = reference.image_gradients(deltas, filters, *steps, images.shape)
+    case.expect(gradients, right, "gradients")
 
 
 def filters_back(case, sizes):

@@ -56,7 +56,11 @@ def work(run: Run) -> str:
         reached = psnr(painted, image)
         run.log(run.step, loss=float(10 ** (-reached / 10)), psnr_db=reached)
         run.show(run.step, painted, reached)
-        save_pictures(run, colours, {**others, "k-means": np.clip(painted, 0, 1)}, image)
+        shown = {**others, "k-means": np.clip(painted, 0, 1)}
+        titles = [f"{name}\n{psnr_label(psnr(one, image))}" for name, one in shown.items()]
+        run.save_picture("painted.png", shown["k-means"])
+        run.save_picture("palette.png", swatches(colours))
+        run.save_picture("panels.png", panels([*shown.values()], titles))
         run.finish(
             {
                 "image": run.options.image.name,
@@ -105,9 +109,7 @@ def result(
     stages: Stages, arrays: Arrays, image: np.ndarray, device: Device
 ) -> tuple[np.ndarray, np.ndarray]:
     """The painted picture (H, W, 3) and the colours (k, 3), those of most pixels first."""
-    stages.assign(
-        arrays.points, arrays.centres, arrays.labels, arrays.distances, launch=device.launch
-    )
+    stages.assign(*arrays[:4], launch=device.launch)  # all but the winners
     centres, labels = device.to_host(arrays.centres), device.to_host(arrays.labels)
     used = np.bincount(labels, minlength=len(centres))
     return centres[labels].reshape(image.shape), centres[np.argsort(-used, kind="stable")]
@@ -123,17 +125,12 @@ def quantised(image: np.ndarray, count: int) -> dict[str, np.ndarray]:
     }
 
 
-def save_pictures(
-    run: Run, colours: np.ndarray, shown: dict[str, np.ndarray], image: np.ndarray
-) -> None:
-    run.save_picture("painted.png", shown["k-means"])
+def swatches(colours: np.ndarray) -> np.ndarray:
+    """The colours (k, 3) as squares in rows of up to 16; what is left of the last row is white."""
     columns = min(len(colours), 16)
-    swatches = np.ones((-(-len(colours) // columns) * columns, 3), np.float32)
-    swatches[: len(colours)] = np.clip(colours, 0, 1)
-    palette = swatches.reshape(-1, columns, 3).repeat(SWATCH, 0).repeat(SWATCH, 1)
-    run.save_picture("palette.png", palette)
-    titles = [f"{name}\n{psnr_label(psnr(one, image))}" for name, one in shown.items()]
-    run.save_picture("panels.png", panels([*shown.values()], titles))
+    cells = np.ones((-(-len(colours) // columns) * columns, 3), np.float32)
+    cells[: len(colours)] = np.clip(colours, 0, 1)
+    return cells.reshape(-1, columns, 3).repeat(SWATCH, 0).repeat(SWATCH, 1)
 
 
 COMMAND = Command(

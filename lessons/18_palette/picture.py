@@ -35,9 +35,7 @@ def main():
         for _ in range(rounds - done):
             one_round(Stages(), arrays, launch, np.array)
         done = rounds
-        Stages().assign(
-            arrays.points, arrays.centres, arrays.labels, arrays.distances, launch=launch
-        )
+        Stages().assign(*arrays[:4], launch=launch)
         draw_round(sheet, draw, LEFT + number * (SIZE[0] + 22), rounds, image, arrays)
     draw_colours(draw, LEFT + 3 * (SIZE[0] + 22), arrays)
     save_in_256_colours(sheet, HERE / "picture.png")

@@ -36,7 +36,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 def work(run: Run) -> str:
     device, options = run.device, run.options
-    stages = stages_of(run)
+    stages = run.stages.fill(Stages())
     with run.writing("maps.png"):
         reader = kind_of_reader(run)(options.seed, BATCH, device, options.layers, stages)
         run.patiently("compiling", lambda: rehearse(options.seed, reader))
@@ -46,21 +46,20 @@ def work(run: Run) -> str:
         )
         wrong, wrong_in_print = test_of_differences(run, stages)
         tokens, answers = reader.held_out(HELD_OUT)
-        words = words_of(tokens[-BATCH])  # of the rows that are looked at last the first
-        # Maps are those of the rows that were looked at last.
-        accuracy(reader, tokens[-EXAMINED:], answers[-EXAMINED:])
-        untrained = draw_maps(reader.maps(), words)
+        examined = tokens[-EXAMINED:], answers[-EXAMINED:]
+        accuracy(reader, *examined)  # maps are of rows that it has looked at
+        untrained = maps_of(reader, tokens)
         for step in run.steps():
             reader.train(step, rate_at(step, options.steps))
             if step % EVERY == 0 or step == options.steps:
                 with run.aside():
                     loss = reader.loss()
-                    reached = accuracy(reader, tokens[-EXAMINED:], answers[-EXAMINED:])
-                    run.show(step, draw_maps(reader.maps(), words), reached)
+                    reached = accuracy(reader, *examined)
+                    run.show(step, maps_of(reader, tokens), reached)
                     run.log(step, loss=loss, held_out=reached)
         reached, guessed = accuracy(reader, tokens, answers), most_frequent(tokens, answers)
         run.log(run.step, held_out=reached)
-        maps = draw_maps(reader.maps(), words)
+        maps = maps_of(reader, tokens)
         run.show(run.step, maps, reached)
         run.save_picture("maps.png", maps)
         run.finish(
@@ -90,11 +89,6 @@ def work(run: Run) -> str:
         f"layer{'s'[: options.layers > 1]} after {run.step} steps, {run.seconds:.1f} s; the most "
         f"frequent digit of a row: {guessed:.1f} %"
     )
-
-
-def stages_of(run: Run) -> Stages:
-    names = [f"launch_{name}" for name in Stages._fields]
-    return Stages(*vars(run.stages("19", names)).values())
 
 
 def kind_of_reader(run: Run) -> type[Reader]:
@@ -145,8 +139,7 @@ def test_of_differences(run: Run, stages: Stages) -> tuple[int, int]:
 
     def normalized(inputs: tuple) -> list:
         """x, gain, out, means and scales, on the device."""
-        x = np.array([inputs], np.float32)
-        arrays = [device.to_device(x), device.to_device(gain)]
+        arrays = [device.to_device(np.array([inputs], np.float32)), device.to_device(gain)]
         arrays += [device.empty(row), device.empty(1), device.empty(1)]
         stages.layer_norm(*arrays, launch=device.launch)
         return arrays
@@ -176,6 +169,11 @@ def test_of_differences(run: Run, stages: Stages) -> tuple[int, int]:
 
 
 # ---------------------------------------------------------------- the picture
+
+
+def maps_of(reader: Reader, tokens: np.ndarray) -> np.ndarray:
+    """The maps of the row that was the first of the last mini-batch that the reader looked at."""
+    return draw_maps(reader.maps(), words_of(tokens[-BATCH]))
 
 
 def draw_maps(maps: Sequence[np.ndarray], words: Sequence[str]) -> np.ndarray:

@@ -11,22 +11,11 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from kernels.attention.network import Reader, rate_at
-from kernels.attention.recall import words_of
 from kernels.files.pictures import save_in_256_colours
 from kernels.files.style import GRID, INK, MUTED, PAPER, font
 from lessons.capstones.device import choose_device
 
-from .__main__ import (
-    ASKED,
-    BATCH,
-    EVERY,
-    EXAMINED,
-    LOOKS,
-    STEPS,
-    accuracy,
-    draw_maps,
-    most_frequent,
-)
+from .__main__ import ASKED, BATCH, EVERY, EXAMINED, LOOKS, STEPS, accuracy, maps_of, most_frequent
 
 HERE = Path(__file__).parent
 WIDTH, LEFT, TOP, SIDE = 250, 40, 84, 323  # of the curves
@@ -43,8 +32,7 @@ def main():
             if step % EVERY == 0:
                 curve.append((step, accuracy(reader, tokens, answers)))
         curves.append(curve)
-    # The rows that were looked at last are those of the second half.
-    maps = Image.fromarray(draw_maps(reader.maps(), words_of(tokens[-BATCH])))
+    maps = Image.fromarray(maps_of(reader, tokens))
     sheet = Image.new("RGB", (maps.width + LEFT + WIDTH + 90, maps.height), PAPER)
     sheet.paste(maps, (0, 0))
     draw_curves(ImageDraw.Draw(sheet), maps.width + LEFT, curves, most_frequent(tokens, answers))

@@ -86,18 +86,13 @@ def test_backward_keys(case):
 def test_skipped(case):
     q, k, v = vectors(case, COUNTED)
     blocks, rows = COUNTED[2] // QUERIES, COUNTED[2] // OWN
-    counts, out = attend(case, q, k, v)
-    expect_few_reads(case, counts, {"k": k, "v": v}, (blocks + 1) / 2, "keys behind its last query")
-    expect_one_write(case, counts, out)
-    given, *_ = inputs = gradient_inputs(case, COUNTED)
-    counts, grad_q = queries_back(case, *inputs)
-    seen = {"k": given[1], "v": given[2]}
-    expect_few_reads(case, counts, seen, (rows + 1) / 2, "keys behind its last query")
-    expect_one_write(case, counts, grad_q)
-    counts, grad_k = keys_back(case, *inputs)
-    seen = {"q": given[0], "grad_out": given[3]}
-    expect_few_reads(case, counts, seen, (rows + 1) / 2, "queries before its first key")
-    expect_one_write(case, counts, grad_k)
+    before, behind = "queries before its first key", "keys behind its last query"
+    expect_little_traffic(case, attend(case, q, k, v), {"k": k, "v": v}, (blocks + 1) / 2, behind)
+    (q, k, v, grad_out), *_ = inputs = gradient_inputs(case, COUNTED)
+    ours, seen = (rows + 1) / 2, {"k": k, "v": v}
+    expect_little_traffic(case, queries_back(case, *inputs), seen, ours, behind)
+    seen = {"q": q, "grad_out": grad_out}
+    expect_little_traffic(case, keys_back(case, *inputs), seen, ours, before)
 
 
 @check("float32")
@@ -216,7 +211,9 @@ def keys_back(case, given, kept, right):
     return counts, grad_k
 
 
-def expect_few_reads(case, counts, arrays, ours, needless):
+def expect_little_traffic(case, found, arrays, ours, needless):
+    """found: (counts, result) of a run. arrays: name -> what it should read so often as ours."""
+    counts, result = found
     for name, array in arrays.items():
         case.budget(
             f"reads of each number of {name} from global memory",
@@ -229,9 +226,6 @@ def expect_few_reads(case, counts, arrays, ours, needless):
             "shared memory while the whole block needs it.",
             line=counts.busiest_line("reads", array),
         )
-
-
-def expect_one_write(case, counts, result):
     case.budget(
         "writes of each number of the result, and reads of it",
         yours=(counts.of(result).writes + counts.of(result).reads) / result.array.size,

@@ -15,20 +15,8 @@ import numpy as np
 
 from kernels.bits.lake_file import FILE, Lake, from_bytes, to_bytes, weights_to_store, word_count
 from kernels.config import MAX_BITS, Config, fitting_grid
+from kernels.files import plot
 from kernels.files.pictures import panels
-from kernels.files.plot import (
-    BOTTOM,
-    LEFT,
-    PANEL_HEIGHT,
-    PANEL_WIDTH,
-    PSNR,
-    RIGHT,
-    TOP,
-    LinearAxis,
-    LogAxis,
-    Panel,
-    Sheet,
-)
 from kernels.files.psnr import psnr, psnr_label
 from kernels.files.style import INK
 from kernels.state import initial_state
@@ -89,8 +77,7 @@ def work(run: Run) -> str:
         content = to_bytes(packed(run, stages, backend))
         run.save(FILE, lambda file: file.write(content))
         lake = from_bytes((run.folder.path / FILE).read_bytes(), FILE)
-        decoded = decode(run, stages, lake, np.arange(width * height))
-        decoded = decoded.reshape(image.shape)
+        decoded = decode(run, stages, lake, np.arange(width * height)).reshape(image.shape)
         reached, bits = psnr(decoded, image), len(content) * 8 / (width * height)
         run.show(run.step, decoded, reached)
         run.save_picture("decoded.png", np.clip(decoded, 0, 1))
@@ -112,7 +99,7 @@ def work(run: Run) -> str:
                 "jpeg_psnr_db": jpeg if np.isfinite(jpeg) else "not so small",
                 "bc1_psnr_db": float(curves["BC1"][1, 0]),
             },
-            PSNR._replace(baseline="JPEG of as many bits"),
+            plot.PSNR._replace(baseline="JPEG of as many bits"),
             jpeg,
             {"original": image},
             {"Bits per pixel and dB": curve_plot(curves, bits, reached)},
@@ -213,10 +200,11 @@ def some_texels(run: Run, stages: SimpleNamespace, lake: Lake) -> np.ndarray:
 
 def curve_plot(curves: Mapping[str, np.ndarray], bits: float, reached: float) -> np.ndarray:
     """dB over bits per pixel: other ways, and ours as a dot."""
-    sheet = Sheet(LEFT + PANEL_WIDTH + RIGHT, TOP + PANEL_HEIGHT + BOTTOM)
+    width = plot.LEFT + plot.PANEL_WIDTH + plot.RIGHT
+    sheet = plot.Sheet(width, plot.TOP + plot.PANEL_HEIGHT + plot.BOTTOM)
     together = np.concatenate(list(curves.values()), axis=1)
     xs, ys = np.append(together[0], bits), np.append(together[1], reached)
-    panel = Panel(sheet, LEFT, LogAxis(xs), LinearAxis(ys))
+    panel = plot.Panel(sheet, plot.LEFT, plot.LogAxis(xs), plot.LinearAxis(ys))
     panel.frame("PSNR", "in dB", "bits per pixel")
     for name, (x, y) in curves.items():
         panel.curve(x, y, COLOURS[name], name)

@@ -9,11 +9,28 @@ from kernels.files.images import to_uint8
 from kernels.files.psnr import psnr
 
 QUALITIES = 5, 10, 15, 20, 30, 40, 50, 60, 75, 85, 92
-BLOCK = 4  # pixels on a side of a block, which has 64 bits in BC1, and 128 in BC7
+BLOCK = 4  # pixels on a side of a block
 REFITS = 3
-# Of the second colour, in each of a block's colours.
+# Of the second stored colour, in each of a block's colours.
 FOUR = np.array([0, 1, 1 / 3, 2 / 3])
 SIXTEEN = np.array([0, 4, 9, 13, 17, 21, 26, 30, 34, 38, 43, 47, 51, 55, 60, 64]) / 64
+
+
+def in_565(colours):
+    steps = np.array([31, 63, 31])
+    return np.round(np.clip(colours, 0, 1) * steps) / steps
+
+
+def in_777(colours):
+    """Seven bits each, and an eighth, lowest one for all three: the better of 0 and 1."""
+    levels = np.clip(colours, 0, 1) * 255
+    both = np.stack([np.round(np.clip(levels - low, 0, 254) / 2) * 2 + low for low in (0, 1)])
+    better = ((both - levels) ** 2).sum(axis=-1, keepdims=True).argmin(axis=0)
+    return np.where(better == 0, both[0], both[1]) / 255
+
+
+# Bits of a block, how its two stored colours are rounded, and shares. Of BC7 it is mode 6 of eight.
+FORMATS = {"BC1": (64, in_565, FOUR), "BC7": (128, in_777, SIXTEEN)}
 
 
 def curves(image):
@@ -30,8 +47,8 @@ def curves(image):
         name: np.array([coded(pixels, image, {**how, "quality": q}) for q in QUALITIES]).T
         for name, how in ways.items()
     }
-    for name, bits, painted in (("BC1", 64, bc1(image)), ("BC7", 128, bc7(image))):
-        found[name] = np.array([[bits / BLOCK**2], [psnr(painted, image)]])
+    for name, (bits, *_) in FORMATS.items():
+        found[name] = np.array([[bits / BLOCK**2], [psnr(in_blocks(image, name), image)]])
     return found
 
 
@@ -44,23 +61,13 @@ def coded(pixels, image, how):
     return file.tell() * 8 / (pixels.width * pixels.height), psnr(again, image)
 
 
-def bc1(image):
-    """The picture (H, W, 3): each block has four colours, two of them stored."""
-    return in_blocks(image, in_565, FOUR)
+def in_blocks(image, name):
+    """The picture (H, W, 3) as blocks of 4 x 4 pixels. name: of their format.
 
-
-def bc7(image):
-    """The same in mode 6 of the eight of BC7: sixteen colours, two of them stored."""
-    return in_blocks(image, in_777, SIXTEEN)
-
-
-def in_blocks(image, rounded, shares):
-    """The picture (H, W, 3) as blocks of 4 x 4 pixels with a few colours each, two of them stored.
-
-    The stored ones begin at the ends of the block's main axis. Then, in turns, each pixel takes its
-    nearest colour, and the two are fitted to that by least squares. rounded: to the bits that they
-    have. shares: of the second one, in each colour.
+    The stored colours begin at the ends of the block's main axis. Then, in turns, each pixel takes
+    its nearest colour, and the two are fitted to that by least squares.
     """
+    _, rounded, shares = FORMATS[name]
     height, width, _ = image.shape
     padded = np.pad(image, ((0, -height % BLOCK), (0, -width % BLOCK), (0, 0)), mode="edge")
     rows, columns = padded.shape[0] // BLOCK, padded.shape[1] // BLOCK
@@ -72,39 +79,23 @@ def in_blocks(image, rounded, shares):
     axis = np.linalg.eigh(np.einsum("npc, npd -> ncd", away, away))[1][:, :, -1]
     along = np.einsum("npc, nc -> np", away, axis)
     ends = np.stack([along.min(axis=1), along.max(axis=1)], axis=1)
-    stored = rounded(middle + ends[:, :, np.newaxis] * axis[:, np.newaxis])
-    best, least = nearest(blocks, stored, shares)
+    best = nearest(blocks, rounded(middle + ends[:, :, np.newaxis] * axis[:, np.newaxis]), shares)
     for _ in range(REFITS):
-        found = rounded(fitted(blocks, best[1]))
-        again, error = nearest(blocks, found, shares)
-        better = error < least
-        choose = better[:, np.newaxis, np.newaxis]
-        best = np.where(choose, again[0], best[0]), np.where(choose, again[1], best[1])
-        least = np.minimum(error, least)
+        again = nearest(blocks, rounded(fitted(blocks, best[1])), shares)
+        better = again[2] < best[2]
+        best = [np.where(better, new, old) for new, old in zip(again, best, strict=True)]
     painted = best[0].reshape(rows, columns, BLOCK, BLOCK, 3).swapaxes(1, 2)
     return painted.reshape(padded.shape)[:height, :width].astype(np.float32)
 
 
-def in_565(colours):
-    steps = np.array([31, 63, 31])
-    return np.round(np.clip(colours, 0, 1) * steps) / steps
-
-
-def in_777(colours):
-    """Seven bits each, and an eighth, lowest one for all three: the better of 0 and 1."""
-    levels = np.clip(colours, 0, 1) * 255
-    both = np.stack([np.round(np.clip(levels - low, 0, 254) / 2) * 2 + low for low in (0, 1)])
-    better = ((both - levels) ** 2).sum(axis=-1, keepdims=True).argmin(axis=0)
-    return np.where(better == 0, both[0], both[1]) / 255
-
-
 def nearest(blocks, stored, shares):
-    """((the painted blocks (N, 16, 3), the shares (N, 16, 1) of the second colour), error (N,))."""
+    """The painted blocks (N, 16, 3), shares (N, 16, 1) of the second colour, errors (N, 1, 1)."""
     few = stored[:, :1] * (1 - shares)[:, np.newaxis] + stored[:, 1:] * shares[:, np.newaxis]
     distances = ((blocks[:, :, np.newaxis] - few[:, np.newaxis]) ** 2).sum(axis=3)
     taken = distances.argmin(axis=2)
     painted = np.take_along_axis(few, taken[:, :, np.newaxis], axis=1)
-    return (painted, shares[taken][:, :, np.newaxis]), distances.min(axis=2).sum(axis=1)
+    errors = distances.min(axis=2).sum(axis=1)
+    return [painted, shares[taken][:, :, np.newaxis], errors[:, np.newaxis, np.newaxis]]
 
 
 def fitted(blocks, shares):

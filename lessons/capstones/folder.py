@@ -14,7 +14,7 @@ from kernels.plumbing.errors import InputError
 from kernels.training.run_folder import LEAVE_IT, RECORD, OutputFolder, present, remove
 
 # No other name is removed, whatever a run.json says.
-OURS = re.compile(r"[a-z0-9_]+\.(csv|gif|html|json|md|mp4|npz|png|ppm|py|txt|wav)")
+OURS = re.compile(r"[a-z0-9_]+\.(csv|gif|html|json|lake|md|mp4|npz|png|ppm|py|txt|wav)")
 
 
 class CapstoneFolder(OutputFolder):
