@@ -38,6 +38,7 @@ class CapstoneFolder(OutputFolder):
         if self.begun:
             return
         self.begun = True
+        assert all(map(OURS.fullmatch, self.planned)), "else none could be overwritten"
         for name in present(self.path, self.there()[1]):
             remove(self.path / name)
         self.write_record(lesson=self.lesson, files=sorted(self.planned))
