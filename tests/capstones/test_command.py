@@ -304,7 +304,8 @@ def test_tensor_cores_are_used_where_there_are_any(capability, monkeypatch, tmp_
     monkeypatch.setattr(run, "choose_device", lambda name: native_device()._replace(fused=True))
     monkeypatch.setattr(run, "compute_capability", lambda: capability)
     one = run.Run("17_neighbours", "17", command.COMMAND.parse([]), tmp_path)
-    functions = command.stages_of(one)
-    on_tensor_cores = [function.__module__.endswith("tensor_cores") for function in functions]
+    learner = command.new_learner(one, np.zeros((4, 16, 16), np.float32), np.zeros(4, np.int32))
+    (stages,) = learner.functions.train_epoch.args
+    on_tensor_cores = [function.__module__.endswith("tensor_cores") for function in stages]
     assert any(on_tensor_cores) == (capability == (8, 0))
     assert ("tensor cores" in capsys.readouterr().out) == (capability == (7, 5))
