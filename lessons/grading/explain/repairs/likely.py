@@ -387,27 +387,22 @@ def of_the_same_names(text: Text) -> Iterator[Change]:
 
 def two_terms_of(node: ast.BinOp, text: Text) -> Iterator[str]:
     """The sum of the last term and one before it, of a sum of three."""
-    left = node.left
-    if (
-        isinstance(node.op, ast.Add)
-        and isinstance(left, ast.BinOp)
-        and isinstance(left.op, ast.Add)
-    ):
-        yield f"{text.of(left.left)} + {text.of(node.right)}"
-        yield f"{text.of(left.right)} + {text.of(node.right)}"
+    inner = node.left
+    if isinstance(inner, ast.BinOp) and type(inner.op) is type(node.op) is ast.Add:
+        for term in (inner.left, inner.right):
+            yield f"{text.of(term)} + {text.of(node.right)}"
 
 
 def signs_exchanged(text: Text) -> Iterator[Change]:
     """a + b - c as a - b + c."""
+    signs: dict[type, str] = {ast.Add: "+", ast.Sub: "-"}
     for node in text.all(ast.BinOp):
-        if isinstance(node.op, ast.Sub | ast.Add) and isinstance(node.left, ast.BinOp):
-            signs = {ast.Add: "+", ast.Sub: "-"}
-            inner = node.left
-            mine, other = signs.get(type(node.op)), signs.get(type(inner.op))
-            if mine and other and mine != other:
-                sides = map(text.source.part, (inner.left, inner.right, node.right))
-                new = "({} {mine} {} {other} {})".format(*sides, mine=mine, other=other)
-                yield from text.change(node, new, "with the two signs exchanged")
+        inner = node.left
+        mine, other = (signs.get(type(getattr(one, "op", None)), "") for one in (node, inner))
+        if mine + other in ("+-", "-+"):
+            sides = map(text.source.part, (inner.left, inner.right, node.right))
+            new = "({} {mine} {} {other} {})".format(*sides, mine=mine, other=other)
+            yield from text.change(node, new, "with the two signs exchanged")
 
 
 def half_and_whole(text: Text) -> Iterator[Change]:
