@@ -58,7 +58,7 @@ class Effort(NamedTuple):
     small: int  # texts with any small change
     others: int = 0  # runs of the function's other checks
     seconds: float = 3.0  # for texts with lines, and for any one
-    seconds_for_small: float = 8.0
+    seconds_for_small: float = 12.0
     seconds_for_others: float = 2.0
     only_general: bool = False  # leave out mistakes that have a name already
 
