@@ -363,7 +363,8 @@ def with_its_first(text: Text) -> Iterator[Change]:
     given = [node for node in text.all(ast.Subscript) if text.scope.known.get(head_of(node)) == 0]
     whole = [value for name, value in text.pairs if text.scope.kinds.get(text.of(name)) == WHOLE]
     for place in (*whole, *(part for node in given for part in indices_of(node))):
-        for first in sorted(firsts - {*names_in(place)} if {*names_in(place)} else ()):
+        names = {*names_in(place)}
+        for first in sorted(firsts - names) if names else ():
             told = f"with `{first}` added to `{text.of(place)}`"
             yield from text.change(place, f"({first} + {text.of(place)})", told)
 
@@ -405,12 +406,15 @@ def signs_exchanged(text: Text) -> Iterator[Change]:
             yield from text.change(node, new, "with the two signs exchanged")
 
 
-def half_and_whole(text: Text) -> Iterator[Change]:
-    """A half that is missing, as of a pixel's centre; a division that is one too many."""
+def half_missing(text: Text) -> Iterator[Change]:
+    """As a pixel's centre has it."""
     for _, value in text.pairs:
         for sign in "-+" if "float32(" in (old := text.of(value)) else "":
             words = f"with a half at `{old}`, as for a centre"
             yield from text.change(value, f"({old} {sign} float32(0.5))", words)
+
+
+def not_divided(text: Text) -> Iterator[Change]:
     for node in text.all(ast.BinOp):
         if isinstance(node.op, ast.FloorDiv | ast.Mod):
             words = f"with `{text.of(node.left)}` alone"
@@ -483,6 +487,6 @@ LIKELY: tuple[tuple[int, Callable[[Text], Iterator[Change]]], ...] = (
     (-2, as_the_other_axis), (-2, as_in_another_call), (-1, as_a_sum_elsewhere),
     (0, index_for_a_number), (0, made_of_it), (-1, everywhere_in_a_line),
     (-3, steps_and_ends), (-2, best_not_kept), (-2, not_moved_on), (-2, one_more),
-    (-5, arguments_by_their_names), (-5, twice_the_same),
-    (-3, with_its_first), (-3, of_the_same_names), (-1, signs_exchanged), (-2, half_and_whole),
+    (-5, arguments_by_their_names), (-5, twice_the_same), (-3, with_its_first),
+    (-3, of_the_same_names), (-1, signs_exchanged), (-2, half_missing), (-2, not_divided),
 )  # fmt: skip
