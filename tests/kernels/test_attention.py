@@ -189,7 +189,7 @@ def test_fused_steps_learn_what_the_readable_ones_learn_and_leave_the_same_bits(
     def trained(kind):
         reader = kind(3, 32, choose_device("native"))
         for step in range(1, 31):
-            reader.train(step, network.rate_at(step, 30))
+            reader.train(step, network.rate_at(step, 60))  # from step 20 to 30 the rate stays
         return reader
 
     one, other, readable = map(trained, (fused.FusedReader, fused.FusedReader, network.Reader))
